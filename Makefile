@@ -1,0 +1,51 @@
+# The two commands a newcomer needs: make demo, make test. Each does all its set-up in .venv.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+JOBS ?= 2
+
+.PHONY: demo test lint types doctest pytest test-lowest bench-speed format clean
+
+demo: $(VENV)/.ready
+	$(BIN)/python examples/demo.py
+
+test: lint types doctest pytest
+
+lint: $(VENV)/.ready
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(VENV)/.ready
+	$(BIN)/mypy
+
+doctest: $(VENV)/.ready
+	$(BIN)/pytest -q --doctest-modules src
+
+pytest: $(VENV)/.ready
+	$(BIN)/pytest -q -n $(JOBS) tests
+
+# The same tests on the oldest versions pyproject.toml admits.
+LOWEST := numpy==1.26.4 scipy==1.12.0 scikit-learn==1.6.0 numba==0.60.0 joblib==1.3.2 threadpoolctl==3.2.0 pandas==2.2.2
+test-lowest: .venv-lowest/.ready
+	.venv-lowest/bin/pytest -q -n $(JOBS) tests
+
+bench-speed: $(VENV)/.ready
+	$(BIN)/python -m benchmarks.speed
+
+format: $(VENV)/.ready
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+$(VENV)/.ready: pyproject.toml
+	$(PYTHON) -c 'import sys; sys.exit("holdfast needs Python 3.11 or newer, this is " + sys.version.split()[0] + "; set PYTHON=...") if sys.version_info < (3, 11) else None'
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install -q --disable-pip-version-check -e ".[dev]"
+	touch $@
+
+.venv-lowest/.ready: pyproject.toml Makefile
+	test -x .venv-lowest/bin/python || $(PYTHON) -m venv .venv-lowest
+	.venv-lowest/bin/pip install -q --disable-pip-version-check $(LOWEST) -e ".[test]"
+	touch $@
+
+clean:
+	rm -rf $(VENV) .venv-lowest .bench build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -1,0 +1,76 @@
+"""The paper's adversarial test: every point moves towards its closest adversarial example."""
+
+import numpy as np
+from sklearn.utils import check_X_y
+
+from holdfast.constraints.search import nearest_by_class
+from holdfast.geometry import adversarial_margin, closest_adversarial
+
+
+def nearest_triplets(
+    L: np.ndarray, X, y, reference, n_jobs: int | None = None
+) -> tuple[np.ndarray, np.ndarray]:
+    """The nearest target and the nearest impostor of each row, under the metric ``M = LᵀL``.
+
+    Parameters
+    ----------
+    L : ndarray of shape (n_components, n_features)
+    X, y : array-like
+        Points and their true labels.
+    reference : tuple (X_train, y_train)
+        Where targets (same label) and impostors (another) are taken from.
+    n_jobs : int or None
+        Threads.
+
+    Returns
+    -------
+    target, impostor : ndarrays of shape (n_samples, n_features)
+    """
+    X, y = check_X_y(X, y, dtype=np.float64)
+    points, labels = check_X_y(*reference, dtype=np.float64)
+    classes, codes = np.unique(np.concatenate([labels, y]), return_inverse=True)
+    known, asked = codes[: labels.size], codes[labels.size :]
+    same, other = nearest_by_class(points @ L.T, known, 1, 1, n_jobs, (X @ L.T, asked))
+    for found, what in ((same, "no point of that class"), (other, "no point of any other class")):
+        missing = np.flatnonzero(found[:, 0] < 0)
+        if missing.size:
+            label = classes[asked[missing[0]]]
+            raise ValueError(f"Row {missing[0]} has label {label!r}, but reference has {what}.")
+    return points[same[:, 0]], points[other[:, 0]]
+
+
+def margins(L: np.ndarray, X, y, reference, n_jobs: int | None = None) -> np.ndarray:
+    """Signed adversarial margin of each row, for its nearest target and impostor (Eq. 3).
+
+    It is a property of one triplet, not yet a certificate of a prediction.
+    """
+    target, impostor = nearest_triplets(L, X, y, reference, n_jobs)
+    return adversarial_margin(L.T @ L, X, target, impostor)
+
+
+def adversarial_move(L: np.ndarray, X, y, reference, size: float, n_jobs: int | None = None):
+    """``x + size · (x_min − x)/‖x_min − x‖``: each row moved towards its nearest boundary (Eq. 2).
+
+    As in the paper, a row that already lies on the wrong side moves towards the boundary too, and may
+    come right; a row that lies on it stays.
+
+    Parameters
+    ----------
+    L, X, y, reference, n_jobs
+        As for :func:`nearest_triplets`.
+    size : float
+        Euclidean length of the move.
+
+    Returns
+    -------
+    ndarray of shape (n_samples, n_features)
+
+    References
+    ----------
+    Yang, Guo, Dong and Xue, "Towards certified robustness of distance metric learning", supplement E.
+    """
+    X = np.asarray(X, dtype=np.float64)
+    target, impostor = nearest_triplets(L, X, y, reference, n_jobs)
+    direction = closest_adversarial(L.T @ L, X, target, impostor) - X
+    length = np.linalg.norm(direction, axis=1, keepdims=True)
+    return X + size * np.divide(direction, length, out=np.zeros_like(X), where=length > 0)

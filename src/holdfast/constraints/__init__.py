@@ -1,0 +1,5 @@
+"""Who should be near whom: triplets, and how they are made from labels."""
+
+from holdfast.constraints.neighbors import knn_triplets as knn_triplets
+from holdfast.constraints.triplets import Pairs as Pairs
+from holdfast.constraints.triplets import Triplets as Triplets

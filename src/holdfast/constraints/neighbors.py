@@ -1,0 +1,93 @@
+"""Triplets from labelled data: near points of the same class, near points of the others."""
+
+import warnings
+
+import numpy as np
+from sklearn.utils import check_X_y
+
+from holdfast.constraints.search import nearest_by_class
+from holdfast.constraints.triplets import Triplets
+
+
+def knn_triplets(
+    X, y, n_neighbors: int = 3, n_impostors: int | None = 10, n_jobs: int | None = None
+) -> Triplets:
+    """Every point with its nearest targets, each with the point's nearest impostors.
+
+    ``S = {(i, j) : j among the n_neighbors nearest points of i's class}``,
+    ``R = {(i, j, l) : (i, j) in S, l among the n_impostors nearest points of other classes}``,
+    nearest in the Euclidean sense.
+
+    Parameters
+    ----------
+    X : array-like of shape (n_samples, n_features)
+    y : array-like of shape (n_samples,)
+    n_neighbors : int
+        Targets per point. A class with fewer other members gives all it has; a point that is alone
+        in its class is no anchor, but still an impostor to others.
+    n_impostors : int or None
+        Impostors per point; None takes every point of the other classes, as the paper's definition
+        of R has it (its experiments take 10).
+    n_jobs : int or None
+        Threads of the neighbour search.
+
+    Returns
+    -------
+    Triplets
+
+    References
+    ----------
+    Weinberger and Saul, "Distance metric learning for large margin nearest neighbor
+    classification", JMLR 10, 2009, section 3.
+
+    Examples
+    --------
+    >>> from holdfast.constraints import knn_triplets
+    >>> X = [[0.0], [1.0], [5.0], [6.0]]
+    >>> knn_triplets(X, [0, 0, 1, 1], n_neighbors=1, n_impostors=1).rows.tolist()
+    [[0, 1, 2], [1, 0, 2], [2, 3, 1], [3, 2, 1]]
+    """
+    X, y = check_X_y(X, y, dtype=np.float64, order="C")
+    for name, value in (("n_neighbors", n_neighbors), ("n_impostors", n_impostors)):
+        if value is not None and (not isinstance(value, (int, np.integer)) or value < 1):
+            raise ValueError(f"{name} must be an integer of at least 1; got {value!r}.")
+    labels, y = np.unique(y, return_inverse=True)
+    if labels.size < 2:
+        raise ValueError(
+            f"The target has only one class ({labels[0]!r}), so there are no impostors to push "
+            "away: metric learning needs at least two classes."
+        )
+    sizes = np.bincount(y)
+    _say_small_classes(labels, sizes, n_neighbors)
+    # Targets and impostors of every point; -1 where a class has no more.
+    every = n_impostors is None or n_impostors >= X.shape[0] - sizes.min()
+    targets, impostors = nearest_by_class(X, y, n_neighbors, 1 if every else n_impostors, n_jobs)
+
+    parts = []
+    for c in np.flatnonzero(sizes > 1):
+        members = np.flatnonzero(y == c)
+        j = targets[members, : min(n_neighbors, sizes[c] - 1)]
+        l = np.flatnonzero(y != c)[None] if every else impostors[members]
+        shape = (members.size, j.shape[1], l.shape[1])  # anchors × targets × impostors
+        triplet = (members[:, None, None], j[:, :, None], l[:, None, :])
+        parts.append([np.broadcast_to(t, shape).reshape(-1).astype(np.int32) for t in triplet])
+    i, j, l = (np.concatenate(columns) for columns in zip(*parts, strict=True))
+    return Triplets._trusted(i, j, l, X.shape[0])
+
+
+def _say_small_classes(labels: np.ndarray, sizes: np.ndarray, n_neighbors: int) -> None:
+    if sizes.max() < 2:
+        raise ValueError(
+            "Every class has a single member, so no point has a target neighbour: metric learning "
+            "needs a class with at least two members."
+        )
+    small = np.flatnonzero(sizes <= n_neighbors)
+    if small.size:
+        shown = ", ".join(f"{labels[c]!s} ({sizes[c]})" for c in small[:5])
+        more = f" and {small.size - 5} more" if small.size > 5 else ""
+        warnings.warn(
+            f"n_neighbors={n_neighbors} targets per point need classes of at least "
+            f"{n_neighbors + 1} members; smaller classes use the targets they have: {shown}{more}.",
+            UserWarning,
+            stacklevel=4,
+        )

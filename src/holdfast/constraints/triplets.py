@@ -1,0 +1,163 @@
+"""The constraints of metric learning: who should be nearer than whom."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from holdfast.constraints.indexing import adjacency, group, unique_unordered
+
+
+@dataclass(frozen=True, eq=False)
+class Pairs:
+    """Distinct unordered index pairs, and which of many users refer to each.
+
+    Attributes
+    ----------
+    first, second : int32 arrays of shape (n_pairs,)
+        ``first < second``, in lexicographic order.
+    n_samples : int
+        Number of points the indices refer to.
+    """
+
+    first: np.ndarray
+    second: np.ndarray
+    n_samples: int
+
+    @classmethod
+    def of(cls, i: np.ndarray, j: np.ndarray, n_samples: int) -> tuple["Pairs", np.ndarray]:
+        """The distinct pairs among ``{i, j}``, and the place of each input among them."""
+        first, second, inverse = unique_unordered(i, j, n_samples)
+        return cls(first, second, n_samples), inverse
+
+    def __len__(self) -> int:
+        return self.first.size
+
+    @cached_property
+    def adjacency(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """``indptr, other, pair``: the pairs met by each row, for sums over a row's pairs."""
+        return adjacency(self.first, self.second, self.n_samples)
+
+    def users(self, reference: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """``indptr, user``: which entries of ``reference`` name each pair."""
+        return group(reference, len(self))
+
+
+class Triplets:
+    """Triplets ``R = {(i, j, l)}``: point i should be nearer to target j than to impostor l.
+
+    The index pairs behind them are de-duplicated, and the triplets refer to them: a distance that
+    many triplets share is computed once. Distances need the pairs (i, j) and (i, l), the slope of a
+    triplet the pair (j, l); the latter are found only when asked for.
+
+    Parameters
+    ----------
+    rows : array-like of shape (n_triplets, 3)
+        Indices (i, j, l) of points.
+    n_samples : int
+        Number of points.
+
+    Examples
+    --------
+    >>> from holdfast.constraints import Triplets
+    >>> triplets = Triplets([[0, 1, 2], [0, 1, 3], [1, 0, 2]], n_samples=4)
+    >>> len(triplets), len(triplets.pairs)      # {0,1}, {0,2}, {0,3}, {1,2}
+    (3, 4)
+    """
+
+    def __init__(self, rows, n_samples: int):
+        rows = _checked(rows, n_samples)
+        self.n_samples = int(n_samples)
+        self.i, self.j, self.l = (np.ascontiguousarray(column) for column in rows.T)
+
+    @classmethod
+    def _trusted(cls, i: np.ndarray, j: np.ndarray, l: np.ndarray, n_samples: int) -> "Triplets":
+        """From int32 arrays known to be good."""
+        self = cls.__new__(cls)
+        self.n_samples, self.i, self.j, self.l = int(n_samples), i, j, l
+        return self
+
+    def __len__(self) -> int:
+        return self.i.size
+
+    def __repr__(self) -> str:
+        return f"<{len(self)} triplets over {self.n_samples} points>"
+
+    @property
+    def rows(self) -> np.ndarray:
+        """The triplets as an array of shape (n_triplets, 3)."""
+        return np.column_stack([self.i, self.j, self.l])
+
+    def take(self, rows) -> "Triplets":
+        """The triplets at these positions (indices, slice or mask), over the same points."""
+        return self._trusted(self.i[rows], self.j[rows], self.l[rows], self.n_samples)
+
+    @cached_property
+    def targets(self) -> np.ndarray:
+        """``S``: the position in R of one triplet of each distinct ordered pair (i, j)."""
+        key = self.i.astype(np.int64) * self.n_samples + self.j
+        # In triplets made by this library equal pairs stand together; then no sort is needed.
+        starts = np.flatnonzero(np.concatenate([[True], key[1:] != key[:-1]]))
+        _, once = np.unique(key[starts], return_index=True)
+        return starts[np.sort(once)]
+
+    @cached_property
+    def _distances(self) -> tuple[Pairs, np.ndarray, np.ndarray]:
+        i, other = np.concatenate([self.i, self.i]), np.concatenate([self.j, self.l])
+        pairs, place = Pairs.of(i, other, self.n_samples)
+        return pairs, place[: len(self)], place[len(self) :]
+
+    @property
+    def pairs(self) -> Pairs:
+        """The distinct pairs among all {i, j} and {i, l}."""
+        return self._distances[0]
+
+    @property
+    def ij(self) -> np.ndarray:
+        """The place of {i, j} among ``pairs``, per triplet."""
+        return self._distances[1]
+
+    @property
+    def il(self) -> np.ndarray:
+        """The place of {i, l} among ``pairs``, per triplet."""
+        return self._distances[2]
+
+    @cached_property
+    def _slopes(self) -> tuple[Pairs, np.ndarray]:
+        return Pairs.of(self.j, self.l, self.n_samples)
+
+    @property
+    def slope_pairs(self) -> Pairs:
+        """The distinct pairs among all {j, l}."""
+        return self._slopes[0]
+
+    @property
+    def jl(self) -> np.ndarray:
+        """The place of {j, l} among ``slope_pairs``, per triplet."""
+        return self._slopes[1]
+
+
+def _checked(rows, n_samples: int) -> np.ndarray:
+    """``rows`` as int32, or a ``ValueError`` that says what is wrong."""
+    rows = np.asarray(rows)
+    if rows.ndim != 2 or rows.shape[1] != 3:
+        raise ValueError(
+            f"triplets must have shape (n_triplets, 3), one row (i, j, l) each; got {rows.shape}."
+        )
+    if rows.shape[0] == 0:
+        raise ValueError("There are no triplets: at least one row (i, j, l) is needed.")
+    if not np.issubdtype(rows.dtype, np.integer):
+        raise ValueError(f"triplets must be integer indices of points; got dtype {rows.dtype}.")
+    if rows.min() < 0 or rows.max() >= n_samples:
+        raise ValueError(
+            f"triplets name point {int(rows.min()) if rows.min() < 0 else int(rows.max())}, "
+            f"but the points are 0 to {n_samples - 1}."
+        )
+    i, j, l = rows.T
+    bad = np.flatnonzero((i == j) | (i == l) | (j == l))
+    if bad.size:
+        raise ValueError(
+            f"Triplet {int(bad[0])} is {tuple(rows[bad[0]].tolist())}: "
+            "the three points of a triplet must differ."
+        )
+    return rows.astype(np.int32)

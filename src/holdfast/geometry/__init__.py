@@ -1,0 +1,6 @@
+"""The three numbers of a triplet, their pull-backs, and the adversarial margin."""
+
+from holdfast.geometry.margin import adversarial_margin as adversarial_margin
+from holdfast.geometry.margin import closest_adversarial as closest_adversarial
+from holdfast.geometry.shape import slope_matrix as slope_matrix
+from holdfast.geometry.triplet_geometry import TripletGeometry as TripletGeometry

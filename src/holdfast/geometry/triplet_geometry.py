@@ -1,0 +1,161 @@
+"""Three numbers per triplet, and the way back: the one seam between losses and matrices."""
+
+import numpy as np
+
+from holdfast.constraints import Pairs, Triplets
+from holdfast.geometry.kernels import gather, laplacian_rows, pair_forms
+from holdfast.threads import Workers, blocks, n_threads
+
+# Below this many multiplications an evaluation is over before a thread could start.
+_WORTH_A_THREAD = 3_000_000
+
+
+class TripletGeometry:
+    """``a, b, h`` of all triplets under a metric, and the gradients that partials in them stand for.
+
+    For a triplet (i, j, l)::
+
+        a = d²_M(x_i, x_j)
+        b = d²_M(x_i, x_l)
+        h = (x_j − x_l)ᵀ M B M (x_j − x_l)
+
+    With ``Y = X M`` each is a form ``(u_i − u_j)·(v_i − v_j)`` of a de-duplicated index pair: (X, Y) for
+    a and b, (Y, Y B) for h. Backwards, partials are summed per pair into weights, and
+
+        Σ ∂a X_ij + ∂b X_il + ∂h (X_jl M B + B M X_jl) = sym Xᵀ (Lap(w) X + 2 Lap(w_h) Y B),
+
+    so that nothing longer than the pairs is as wide as the points. Arrays are kept and written anew by
+    every call: large ones cost more to allocate than to fill.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_samples, n_features), float64, C order
+    triplets : Triplets
+    B : ndarray of shape (n_features, n_features) or None
+        Inverse shape of the perturbation; None is the identity.
+    with_slope : bool
+        Whether h is wanted; if not, its pairs are never looked at.
+    n_jobs : int or None
+        Threads; see :func:`holdfast.threads.n_threads`.
+    """
+
+    def __init__(self, X, triplets: Triplets, B=None, with_slope: bool = True, n_jobs=None):
+        self.X, self.triplets, self.B, self.with_slope = X, triplets, B, with_slope
+        n, p = X.shape
+        n_pairs = len(triplets.pairs) + (len(triplets.slope_pairs) if with_slope else 0)
+        work = n * p * p + 3 * n_pairs * p + 10 * len(triplets)
+        self.workers = Workers(n_threads(n_jobs) if work > _WORTH_A_THREAD else 1)
+        self._distance = _PairLoop(triplets.pairs, self.workers)
+        self._slope = _PairLoop(triplets.slope_pairs, self.workers) if with_slope else None
+        self.targets = triplets.ij[triplets.targets]
+        self._rows = blocks(n)
+        self._Y = np.empty((n, p))
+        self._YB = self._Y if B is None else np.empty((n, p))
+        self._V = np.empty((n, p))
+        self._uses: dict[str, tuple] = {}
+
+    # -- forward --------------------------------------------------------------------------------
+
+    def measure(self, M: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
+        """``d²_M`` of every pair and, if wanted, the form of every slope pair, at M."""
+        self._multiply(self.X, M, self._Y)
+        distance = self._distance.forms(self.X, self._Y)
+        if self._slope is None:
+            return distance, None
+        if self.B is not None:
+            self._multiply(self._Y, self.B, self._YB)
+        return distance, self._slope.forms(self._Y, self._YB)
+
+    def three_numbers(self, M: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
+        """``a, b, h``, each of shape (n_triplets,)."""
+        distance, slope = self.measure(M)
+        t = self.triplets
+        return distance[t.ij], distance[t.il], None if slope is None else slope[t.jl]
+
+    # -- backward: from partials per triplet to weights per pair to gradients ---------------------
+
+    def weights(self, da, db, dh, ds=None) -> tuple[np.ndarray, np.ndarray | None]:
+        """Partials per triplet (``ds``: per target pair in S), summed per index pair."""
+        w = self._distance.weight
+        w.fill(0.0)
+        self._distance.add(w, self._use("ij"), da)
+        self._distance.add(w, self._use("il"), db)
+        if ds is not None:
+            self._distance.add(w, self._use("targets"), ds)
+        if self._slope is None or dh is None:
+            return w, None
+        w_h = self._slope.weight
+        w_h.fill(0.0)
+        self._slope.add(w_h, self._use("jl"), dh)
+        return w, w_h
+
+    def gradient_in_metric(self, w: np.ndarray, w_h: np.ndarray | None) -> np.ndarray:
+        """``sym Xᵀ (Lap(w) X + 2 Lap(w_h) Y B)`` at the M last measured."""
+        V = self._V
+        self.workers.map(lambda rows: V[rows].fill(0.0), self._rows)
+        self._distance.laplacian(w, self.X, V, 1.0)
+        if self._slope is not None and w_h is not None:
+            self._slope.laplacian(w_h, self._YB, V, 2.0)
+        p = self.X.shape[1]
+        G = np.empty((p, p))
+        columns = [slice(s, min(s + 32, p)) for s in range(0, p, 32)]
+
+        def product(c: slice) -> None:
+            G[:, c] = self.X.T @ V[:, c]
+
+        self.workers.map(product, columns)
+        return (G + G.T) / 2
+
+    def gradient_in_points(self, w: np.ndarray, w_h: np.ndarray | None, M: np.ndarray) -> np.ndarray:
+        """``2 Lap(w) Y + 2 Lap(w_h) Y B M``: the gradient in the points, at the M last measured."""
+        out = np.zeros_like(self.X)
+        self._distance.laplacian(w, self._Y, out, 2.0)
+        if self._slope is not None and w_h is not None:
+            slope = np.zeros_like(self.X)
+            self._slope.laplacian(w_h, self._YB, slope, 2.0)
+            out += slope @ M
+        return out
+
+    def close(self) -> None:
+        """End the threads."""
+        self.workers.close()
+
+    def _multiply(self, U: np.ndarray, A: np.ndarray, out: np.ndarray) -> None:
+        self.workers.map(lambda rows: np.dot(U[rows], A, out=out[rows]), self._rows)
+
+    def _use(self, name: str) -> tuple[np.ndarray, np.ndarray]:
+        if name not in self._uses:
+            t = self.triplets
+            pairs = t.slope_pairs if name == "jl" else t.pairs
+            places = self.targets if name == "targets" else getattr(t, name)
+            self._uses[name] = pairs.users(places)
+        return self._uses[name]
+
+
+class _PairLoop:
+    """One set of pairs and its three loops, cut for the threads at hand; its arrays are re-used."""
+
+    def __init__(self, pairs: Pairs, workers: Workers):
+        self.pairs, self._workers = pairs, workers
+        self.form, self.weight = np.empty(len(pairs)), np.empty(len(pairs))
+        self._parts = workers.cut(len(pairs))
+        self._rows = workers.cut(pairs.n_samples)
+
+    def forms(self, U: np.ndarray, V: np.ndarray) -> np.ndarray:
+        """``(u_i − u_j)·(v_i − v_j)`` of every pair."""
+        out = self.form
+        pairs = (self.pairs.first, self.pairs.second)
+        self._workers.map(lambda s: pair_forms(U, V, *pairs, out, s.start, s.stop), self._parts)
+        return out
+
+    def add(self, out: np.ndarray, use: tuple, partial: np.ndarray | None) -> None:
+        """Add to every pair the partials of its users."""
+        if partial is not None:
+            self._workers.map(lambda s: gather(*use, partial, out, s.start, s.stop), self._parts)
+
+    def laplacian(self, weight: np.ndarray, U: np.ndarray, out: np.ndarray, factor: float) -> None:
+        """Add ``factor · Lap(weight) U``."""
+        rows = self.pairs.adjacency
+        self._workers.map(
+            lambda s: laplacian_rows(*rows, weight, U, out, factor, s.start, s.stop), self._rows
+        )

@@ -1,0 +1,173 @@
+"""A learner is one sentence: terms, space, solver. Here is its grammar."""
+
+import sys
+import warnings
+from abc import abstractmethod
+from collections.abc import Sequence
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import validate_data
+
+from holdfast.constraints import Triplets, knn_triplets
+from holdfast.learners.base import MetricLearner
+from holdfast.metric import check_metric, components_of
+from holdfast.objective import Objective
+from holdfast.solvers import LBFGS, Progress, Solution, Solver
+from holdfast.spaces import Factors, PSDMatrices, Space
+from holdfast.terms import MatrixTerm, Perturbation, TripletTerm
+from holdfast.threads import single_threaded_blas
+
+Term = TripletTerm | MatrixTerm
+
+
+class TripletLearner(MetricLearner):
+    """Minimises weighted terms over triplets, plus the perturbation loss if one is given.
+
+    A subclass stores the parameters named here and says what it sums (``_terms``).
+
+    Attributes
+    ----------
+    objective_ : ndarray of shape (n_iter_ + 1,)
+        The objective at the start and after every iteration.
+    n_iter_ : int
+    n_evaluations_ : int
+        How often the objective and its gradient were computed.
+    """
+
+    n_neighbors: int
+    n_impostors: int | None
+    perturbation: Perturbation | None
+    solver: Solver | None
+    init: np.ndarray | None
+    n_jobs: int | None
+    callback: object
+    verbose: int
+
+    @abstractmethod
+    def _terms(self) -> Sequence[tuple[float, Term]]:
+        """Weights and terms of the objective, but for the perturbation loss."""
+
+    def _check(self) -> None:
+        """Raise ``ValueError`` if a parameter is out of range."""
+
+    def fit(self, X, y=None, triplets=None):
+        """Learn the metric from labels, or from triplets.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+            Class labels, from which triplets are made. Not needed, and not used, with ``triplets``.
+        triplets : Triplets or array-like of shape (n_triplets, 3), optional
+            Rows (i, j, l): point i should be nearer to j than to l.
+
+        Returns
+        -------
+        self
+        """
+        self._check()
+        terms = list(self._terms())
+        if self.perturbation is not None:
+            if not isinstance(self.perturbation, Perturbation):
+                raise ValueError(
+                    "perturbation must be None or a Perturbation, for example "
+                    f"Perturbation(tau=0.2, weight=4.0); got {self.perturbation!r}."
+                )
+            terms.append((self.perturbation.weight, self.perturbation))
+        for _, term in terms:
+            term.check()
+        X, triplets = self._data(X, y, triplets)
+        B = None if self.perturbation is None else self.perturbation.slope_matrix(X.shape[1])
+        with single_threaded_blas(), Objective(X, triplets, terms, B, self.n_jobs) as objective:
+            solution, M = self._solve(objective, X.shape[1])
+            self._say_if_collapsed(objective, M)
+        self.components_ = components_of(M)
+        self.objective_ = np.array(solution.trace)
+        self.n_iter_ = solution.n_iter
+        self.n_evaluations_ = solution.n_evaluations
+        return self
+
+    def _data(self, X, y, triplets) -> tuple[np.ndarray, Triplets]:
+        """The points and their triplets, checked."""
+        X_checked = validate_data(self, X, dtype=np.float64, order="C", ensure_min_samples=2)
+        if triplets is not None:
+            n = X_checked.shape[0]
+            if not isinstance(triplets, Triplets):
+                triplets = Triplets(triplets, n)
+            if triplets.n_samples != n:
+                raise ValueError(
+                    f"The triplets refer to {triplets.n_samples} points, but X has {n} rows."
+                )
+            return X_checked, triplets
+        if y is None:
+            raise ValueError(
+                f"{type(self).__name__} requires y to be passed, but the target y is None; "
+                "pass class labels, or triplets=... instead."
+            )
+        X, y = validate_data(self, X, y, dtype=np.float64, order="C", ensure_min_samples=2)
+        check_classification_targets(y)
+        return X, knn_triplets(X, y, self.n_neighbors, self.n_impostors, self.n_jobs)
+
+    def _solve(self, objective: Objective, n_features: int) -> tuple[Solution, np.ndarray]:
+        solver = LBFGS() if self.solver is None else clone(self.solver)
+        if not isinstance(solver, Solver):
+            raise ValueError(
+                "solver must be None or a solver such as holdfast.solvers.ProjectedGradient(); "
+                f"got {self.solver!r}."
+            )
+        space: Space = Factors() if solver.needs == "bounds" else PSDMatrices(floor=1e-10)
+
+        if self.init is not None:
+            M0 = check_metric(self.init, n_features, "init")
+        else:
+            M0 = np.eye(n_features)
+            if solver.rescales:
+                M0 *= _unit(objective, M0)
+
+        def function(x: np.ndarray) -> tuple[float, np.ndarray]:
+            value, G = objective(space.metric(x))
+            return value, space.gradient(G, x)
+
+        solution = solver.minimize(function, space, space.start(M0), self._report)
+        if self.verbose:
+            print(f"[{type(self).__name__}] {solution.message}", file=sys.stdout)
+        return solution, space.metric(solution.x)
+
+    def _report(self, progress: Progress) -> bool:
+        """Show an iteration if asked to; pass it on to the user's callback."""
+        if self.verbose and (self.verbose > 1 or progress.iteration % 10 == 0):
+            print(
+                f"[{type(self).__name__}] iteration {progress.iteration:4d}   "
+                f"objective {progress.value:.6g}   {progress.seconds:.2f} s"
+            )
+        return callable(self.callback) and self.callback(progress) is True
+
+    def _say_if_collapsed(self, objective: Objective, M: np.ndarray) -> None:
+        """A metric that sees no distance at all solves nothing: say so."""
+        distance, _ = objective.geometry.measure(M)
+        if distance.max() < 1e-6:
+            warnings.warn(
+                f"{type(self).__name__} learned a metric that is zero on this data: pulling outweighs "
+                "pushing. Raise mu, or add a perturbation loss.",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        return tags
+
+
+def _unit(objective: Objective, M: np.ndarray) -> float:
+    """What to multiply M by so that distances are of the order of the hinge's margin, which is 1.
+
+    Without it, features in thousandths or in thousands would start where nothing, or everything, is
+    within the margin.
+    """
+    distance, _ = objective.geometry.measure(M)
+    mean = float(distance[objective.triplets.il].mean())
+    return 1.0 / mean if mean > 0 else 1.0

@@ -1,0 +1,143 @@
+"""What every solver takes and returns."""
+
+import time
+import warnings
+from abc import abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import ConvergenceWarning
+
+from holdfast.spaces import Space
+
+Function = Callable[[np.ndarray], tuple[float, np.ndarray]]
+
+
+@dataclass
+class Solution:
+    """What a solver found.
+
+    Attributes
+    ----------
+    x : ndarray
+        The parameters found.
+    value : float
+        The objective there.
+    trace : list of float
+        The objective at the start and after every iteration.
+    n_evaluations : int
+        How often value and gradient were computed.
+    converged : bool
+        Whether the solver's own test was met.
+    message : str
+        Why it stopped, in words.
+    """
+
+    x: np.ndarray
+    value: float
+    trace: list[float] = field(repr=False)
+    n_evaluations: int
+    converged: bool
+    message: str
+
+    @property
+    def n_iter(self) -> int:
+        """Number of iterations."""
+        return len(self.trace) - 1
+
+
+@dataclass(frozen=True)
+class Progress:
+    """One iteration, as a callback sees it; a callback that returns True ends the run."""
+
+    iteration: int
+    value: float
+    step: float
+    x: np.ndarray
+    n_evaluations: int
+    seconds: float
+
+
+Callback = Callable[[Progress], object]
+
+
+class Solver(BaseEstimator):
+    """``minimise fun(x) over a space``; parameters are stored, ``minimize`` does the rest.
+
+    Attributes
+    ----------
+    needs : {"project", "bounds"}
+        What the space must offer: a projection, or bounds on each variable.
+    rescales : bool
+        Whether a start that nobody chose is first put in the units of the data.
+    """
+
+    needs: str
+    rescales = True
+    max_iter: int
+    tol: float
+
+    @abstractmethod
+    def minimize(
+        self, fun: Function, space: Space, x0: np.ndarray, callback: Callback | None = None
+    ) -> Solution:
+        """The solution from x0, which must lie in the space."""
+
+    def refuse(self, space: Space) -> None:
+        """Raise ``TypeError`` if the space lacks what the solver needs."""
+        if not hasattr(space, self.needs):
+            raise TypeError(
+                f"{type(self).__name__} needs a space with {self.needs!r}; "
+                f"{type(space).__name__} has none."
+            )
+
+    def check(self) -> None:
+        """Raise ``ValueError`` if a parameter is out of range."""
+        name = type(self).__name__
+        if not isinstance(self.max_iter, (int, np.integer)) or self.max_iter < 1:
+            raise ValueError(f"{name}: max_iter must be an integer ≥ 1; got {self.max_iter!r}.")
+        if not (np.isscalar(self.tol) and np.isfinite(self.tol) and self.tol >= 0):
+            raise ValueError(f"{name}: tol must be a number ≥ 0; got {self.tol!r}.")
+
+
+class Run:
+    """The book-keeping of one run: evaluations, trace, progress, and the word at the end."""
+
+    def __init__(self, solver: Solver, fun: Function, callback: Callback | None):
+        solver.check()
+        self._solver, self._fun, self._callback = solver, fun, callback
+        self._began = time.perf_counter()
+        self.trace: list[float] = []
+        self.n_evaluations = 0
+
+    def evaluate(self, x: np.ndarray) -> tuple[float, np.ndarray]:
+        """Value and gradient, counted."""
+        self.n_evaluations += 1
+        value, gradient = self._fun(x)
+        return float(value), gradient
+
+    def record(self, value: float, step: float, x: np.ndarray) -> bool:
+        """Note an iteration; True if the callback asks to stop."""
+        self.trace.append(value)
+        if self._callback is None:
+            return False
+        seconds = time.perf_counter() - self._began
+        state = Progress(len(self.trace) - 1, value, step, x, self.n_evaluations, seconds)
+        return self._callback(state) is True
+
+    def finish(self, x: np.ndarray, value: float, stopped: str | None) -> Solution:
+        """The solution; warns if nothing but the iteration limit ended the run."""
+        if not np.isfinite(value):
+            stopped = None
+        message = stopped or f"no convergence within max_iter={self._solver.max_iter} iterations"
+        if stopped is None:
+            warnings.warn(
+                f"{type(self._solver).__name__} did not converge: the objective is {value:.6g} after "
+                f"{len(self.trace) - 1} iterations. Increase max_iter, loosen tol, or standardise the "
+                "features.",
+                ConvergenceWarning,
+                stacklevel=2,
+            )
+        return Solution(x, value, self.trace, self.n_evaluations, stopped is not None, message)

@@ -1,0 +1,35 @@
+"""Push: impostors should be farther than targets, by a margin of one."""
+
+import numpy as np
+from numba import njit
+
+from holdfast.terms.base import Partials, TripletTerm
+
+
+class Push(TripletTerm):
+    """``Σ_R [1 − f]₊``, ``f = b − a``: the hinge of large-margin nearest neighbours.
+
+    References
+    ----------
+    Weinberger and Saul, "Distance metric learning for large margin nearest neighbor
+    classification", JMLR 10, 2009.
+    """
+
+    def value_and_partials(self, a, b, h) -> Partials:
+        """The hinge sum; ∂a = 1 and ∂b = −1 where f ≤ 1."""
+        value, da, db = _push(a, b)
+        return value, da, db, None
+
+
+@njit(nogil=True, cache=True)
+def _push(a, b):
+    da = np.zeros_like(a)
+    db = np.zeros_like(a)
+    total = 0.0
+    for t in range(a.size):
+        f = b[t] - a[t]
+        if f <= 1.0:
+            total += 1.0 - f
+            da[t] = 1.0
+            db[t] = -1.0
+    return total, da, db

@@ -1,0 +1,131 @@
+"""Threads for the compiled kernels; one BLAS thread beneath them.
+
+The matrices of metric learning are small and the products many, so a multi-threaded BLAS spends its
+time waiting (on a busy machine, 30 to 50 times longer than working). Here rows are cut into blocks,
+a few threads each take the next block, and BLAS runs single-threaded inside a block. The cut depends
+on the problem alone, never on the number of threads, so neither does any result.
+"""
+
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+
+import joblib
+import numba
+import numpy as np
+from threadpoolctl import ThreadpoolController
+
+# Blocks are at least this long and at most this many: enough to balance, few enough to cost nothing.
+_MIN_ROWS, _MAX_BLOCKS = 128, 16
+
+
+def n_threads(n_jobs: int | None) -> int:
+    """How many threads ``n_jobs`` stands for.
+
+    ``None`` is the number numba was told (``NUMBA_NUM_THREADS``, by default the processors this
+    process may use; joblib lowers it inside its own workers), ``-1`` is every processor.
+    """
+    if n_jobs is None:
+        return int(numba.config.NUMBA_NUM_THREADS)
+    return int(joblib.effective_n_jobs(n_jobs))
+
+
+def blocks(n: int, at_most: int | None = None) -> list[slice]:
+    """Cut ``range(n)`` into nearly equal slices (of a largest length); it depends on ``n`` alone."""
+    count = max(1, min(_MAX_BLOCKS, n // _MIN_ROWS) if at_most is None else -(-n // at_most))
+    edges = np.linspace(0, n, count + 1).astype(int).tolist()
+    return [slice(start, stop) for start, stop in zip(edges[:-1], edges[1:], strict=True)]
+
+
+class Workers:
+    """Apply a task to blocks of rows, over a few threads that take the next block when free.
+
+    Parameters
+    ----------
+    threads : int
+        Number of threads, the calling one included.
+    """
+
+    def __init__(self, threads: int = 1):
+        self.threads = max(1, threads)
+        self._pool = ThreadPoolExecutor(self.threads - 1) if self.threads > 1 else None
+
+    def cut(self, n: int) -> list[slice]:
+        """Slices of ``range(n)`` for work whose result does not depend on the cut."""
+        return blocks(n) if self.threads > 1 else [slice(0, n)]
+
+    def map(self, task: Callable[[slice], object], parts: list[slice]) -> list:
+        """``[task(part) for part in parts]``; the tasks must release the GIL to gain."""
+        if self._pool is None or len(parts) == 1:
+            return [task(part) for part in parts]
+        results: list = [None] * len(parts)
+        waiting = iter(range(len(parts)))
+        lock = threading.Lock()
+
+        def drain() -> None:
+            while True:
+                with lock:
+                    index = next(waiting, None)
+                if index is None:
+                    return
+                results[index] = task(parts[index])
+
+        others = [self._pool.submit(drain) for _ in range(min(self.threads, len(parts)) - 1)]
+        drain()
+        for other in others:
+            other.result()
+        return results
+
+    def close(self) -> None:
+        """End the threads."""
+        if self._pool is not None:
+            self._pool.shutdown()
+            self._pool = None
+
+    def __enter__(self) -> "Workers":
+        return self
+
+    def __exit__(self, *exc) -> None:
+        self.close()
+
+
+class _BlasLimit:
+    """Counts the fits under way: the first limits BLAS, the last gives the old limit back.
+
+    The limit belongs to the process, so two fits in two threads would otherwise restore each
+    other's limit instead of the user's.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._inside = 0
+        self._controller: ThreadpoolController | None = None
+        self._limiter = None
+
+    def enter(self) -> None:
+        with self._lock:
+            if self._inside == 0:
+                self._controller = self._controller or ThreadpoolController()
+                self._limiter = self._controller.limit(limits=1, user_api="blas")
+            self._inside += 1
+
+    def leave(self) -> None:
+        with self._lock:
+            self._inside -= 1
+            if self._inside == 0 and self._limiter is not None:
+                self._limiter.restore_original_limits()
+                self._limiter = None
+
+
+_blas = _BlasLimit()
+
+
+@contextmanager
+def single_threaded_blas() -> Iterator[None]:
+    """BLAS on one thread inside the block, for as long as any thread of the process is inside."""
+    _blas.enter()
+    try:
+        yield
+    finally:
+        _blas.leave()
