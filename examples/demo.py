@@ -56,14 +56,18 @@ def main() -> None:
         axes[0].hist(margin, bins=np.linspace(0, 0.8, 33), histtype="step", linewidth=2, label=name)
         axes[1].plot(SIZES, curve, marker="o", label=name)
 
-    axes[0].set(xlabel="adversarial margin", ylabel="correct test points", title="Room before the answer changes")
-    axes[1].set(xlabel="size of the adversarial move", ylabel="accuracy", title="Accuracy under attack", ylim=(0, 1))
+    axes[0].set(
+        xlabel="adversarial margin", ylabel="correct test points", title="Room before the answer changes"
+    )
+    axes[1].set(
+        xlabel="size of the adversarial move", ylabel="accuracy", title="Accuracy under attack", ylim=(0, 1)
+    )
     axes[0].legend()
     axes[1].legend()
     out = Path("results/demo/margins.png")
     out.parent.mkdir(parents=True, exist_ok=True)
     plt.savefig(out, dpi=150)
-    print(f"\nA margin is how far a test point may move before its nearest impostor is as near as its nearest")
+    print("\nA margin is how far a test point may move before its nearest impostor is as near as its nearest")
     print(f"target. Plot: {out}")
 
 

@@ -8,9 +8,22 @@ the named recipes, each a scikit-learn transformer.
 """
 
 from holdfast.learners import LMNN as LMNN
+from holdfast.learners import SCML as SCML
+from holdfast.learners import CappedTraceLMNN as CappedTraceLMNN
 from holdfast.learners import Euclidean as Euclidean
 from holdfast.learners import FixedMetric as FixedMetric
+from holdfast.learners import LogDetLMNN as LogDetLMNN
+from holdfast.learners import SpectralNormLMNN as SpectralNormLMNN
 from holdfast.terms import Perturbation as Perturbation
 
 __version__ = "0.1.0"
-__all__ = ["LMNN", "Euclidean", "FixedMetric", "Perturbation"]
+__all__ = [
+    "LMNN",
+    "SCML",
+    "CappedTraceLMNN",
+    "Euclidean",
+    "FixedMetric",
+    "LogDetLMNN",
+    "Perturbation",
+    "SpectralNormLMNN",
+]

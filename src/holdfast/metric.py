@@ -11,17 +11,14 @@ def check_metric(M, n_features: int | None = None, name: str = "M") -> np.ndarra
     if M.shape[0] != M.shape[1]:
         raise ValueError(f"{name} must be square; got shape {M.shape}.")
     if n_features is not None and M.shape[0] != n_features:
-        raise ValueError(
-            f"{name} is {M.shape[0]} × {M.shape[0]}, but the data has {n_features} features."
-        )
+        raise ValueError(f"{name} is {M.shape[0]} × {M.shape[0]}, but the data has {n_features} features.")
     scale = np.abs(M).max()
     if np.abs(M - M.T).max() > 1e-8 * scale:
         raise ValueError(f"{name} is not symmetric; a metric must be.")
     lowest = eigh(M, eigvals_only=True, subset_by_index=[0, 0])[0] if scale > 0 else 0.0
     if lowest < -1e-8 * scale:
         raise ValueError(
-            f"{name} is not positive semi-definite (smallest eigenvalue {lowest:.3g}), "
-            "so it is not a metric."
+            f"{name} is not positive semi-definite (smallest eigenvalue {lowest:.3g}), so it is not a metric."
         )
     return (M + M.T) / 2
 

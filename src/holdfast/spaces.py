@@ -64,6 +64,36 @@ class PSDMatrices:
         return G
 
 
+class PositiveDefinite:
+    """``{M : M = Mᵀ, M ⪰ floor · I}``; the projection raises small eigenvalues to the floor.
+
+    Parameters
+    ----------
+    floor : float
+        Positive.
+    """
+
+    def __init__(self, floor: float):
+        self.floor = floor
+
+    def project(self, M: np.ndarray) -> np.ndarray:
+        """``V max(Λ, floor) Vᵀ``."""
+        values, V = eigh((M + M.T) / 2, driver="evd", check_finite=False)
+        return (V * np.maximum(values, self.floor)) @ V.T
+
+    def start(self, M: np.ndarray) -> np.ndarray:
+        """The nearest matrix of the set."""
+        return self.project(M)
+
+    def metric(self, M: np.ndarray) -> np.ndarray:
+        """M."""
+        return M
+
+    def gradient(self, G: np.ndarray, M: np.ndarray) -> np.ndarray:
+        """G."""
+        return G
+
+
 class Factors:
     """All square L, each standing for ``M = LᵀL``: no constraint is left.
 
@@ -99,10 +129,12 @@ class BasisWeights:
     ----------
     basis : ndarray of shape (n_basis, n_features)
         The rows b_k.
+    weights : ndarray of shape (n_basis,) or None
+        Where to start; None is ones.
     """
 
-    def __init__(self, basis: np.ndarray):
-        self.basis = basis
+    def __init__(self, basis: np.ndarray, weights: np.ndarray | None = None):
+        self.basis, self.weights = basis, weights
 
     def project(self, w: np.ndarray) -> np.ndarray:
         """``max(w, 0)``."""
@@ -113,8 +145,10 @@ class BasisWeights:
         return [(0.0, None)] * size
 
     def start(self, M: np.ndarray) -> np.ndarray:
-        """Ones: every basis counts."""
-        return np.ones(len(self.basis))
+        """Ones, at the scale of M (the identity gives ones), unless weights to start from were given."""
+        if self.weights is not None:
+            return self.weights.copy()
+        return np.full(len(self.basis), np.trace(M) / M.shape[0])
 
     def metric(self, w: np.ndarray) -> np.ndarray:
         """``Σ_k w_k b_k b_kᵀ``, over the w_k that are not zero."""

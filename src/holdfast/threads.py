@@ -10,6 +10,7 @@ import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from itertools import pairwise
 
 import joblib
 import numba
@@ -27,7 +28,7 @@ def n_threads(n_jobs: int | None) -> int:
     process may use; joblib lowers it inside its own workers), ``-1`` is every processor.
     """
     if n_jobs is None:
-        return int(numba.config.NUMBA_NUM_THREADS)
+        return int(numba.config.NUMBA_NUM_THREADS)  # a limit, read without starting numba's own threads
     return int(joblib.effective_n_jobs(n_jobs))
 
 
@@ -35,7 +36,7 @@ def blocks(n: int, at_most: int | None = None) -> list[slice]:
     """Cut ``range(n)`` into nearly equal slices (of a largest length); it depends on ``n`` alone."""
     count = max(1, min(_MAX_BLOCKS, n // _MIN_ROWS) if at_most is None else -(-n // at_most))
     edges = np.linspace(0, n, count + 1).astype(int).tolist()
-    return [slice(start, stop) for start, stop in zip(edges[:-1], edges[1:], strict=True)]
+    return [slice(start, stop) for start, stop in pairwise(edges)]
 
 
 class Workers:

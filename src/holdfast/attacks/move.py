@@ -35,7 +35,7 @@ def nearest_triplets(
         missing = np.flatnonzero(found[:, 0] < 0)
         if missing.size:
             label = classes[asked[missing[0]]]
-            raise ValueError(f"Row {missing[0]} has label {label!r}, but reference has {what}.")
+            raise ValueError(f"Row {missing[0]} has label {label!s}, but reference has {what}.")
     return points[same[:, 0]], points[other[:, 0]]
 
 

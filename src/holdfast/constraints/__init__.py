@@ -1,5 +1,7 @@
 """Who should be near whom: triplets, and how they are made from labels."""
 
+from holdfast.constraints.bases import local_bases as local_bases
+from holdfast.constraints.bases import triplet_bases as triplet_bases
 from holdfast.constraints.neighbors import knn_triplets as knn_triplets
 from holdfast.constraints.triplets import Pairs as Pairs
 from holdfast.constraints.triplets import Triplets as Triplets

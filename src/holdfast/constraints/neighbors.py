@@ -7,6 +7,7 @@ from sklearn.utils import check_X_y
 
 from holdfast.constraints.search import nearest_by_class
 from holdfast.constraints.triplets import Triplets
+from holdfast.parameters import check_count
 
 
 def knn_triplets(
@@ -48,9 +49,9 @@ def knn_triplets(
     [[0, 1, 2], [1, 0, 2], [2, 3, 1], [3, 2, 1]]
     """
     X, y = check_X_y(X, y, dtype=np.float64, order="C")
-    for name, value in (("n_neighbors", n_neighbors), ("n_impostors", n_impostors)):
-        if value is not None and (not isinstance(value, (int, np.integer)) or value < 1):
-            raise ValueError(f"{name} must be an integer of at least 1; got {value!r}.")
+    check_count("knn_triplets", "n_neighbors", n_neighbors)
+    if n_impostors is not None:
+        check_count("knn_triplets", "n_impostors", n_impostors)
     labels, y = np.unique(y, return_inverse=True)
     if labels.size < 2:
         raise ValueError(
@@ -60,14 +61,16 @@ def knn_triplets(
     sizes = np.bincount(y)
     _say_small_classes(labels, sizes, n_neighbors)
     # Targets and impostors of every point; -1 where a class has no more.
-    every = n_impostors is None or n_impostors >= X.shape[0] - sizes.min()
+    n_impostors = X.shape[0] if n_impostors is None else n_impostors
+    every = n_impostors >= X.shape[0] - sizes.min()
     targets, impostors = nearest_by_class(X, y, n_neighbors, 1 if every else n_impostors, n_jobs)
 
     parts = []
     for c in np.flatnonzero(sizes > 1):
         members = np.flatnonzero(y == c)
         j = targets[members, : min(n_neighbors, sizes[c] - 1)]
-        l = np.flatnonzero(y != c)[None] if every else impostors[members]
+        others = X.shape[0] - members.size
+        l = np.flatnonzero(y != c)[None] if every else impostors[members, : min(n_impostors, others)]
         shape = (members.size, j.shape[1], l.shape[1])  # anchors × targets × impostors
         triplet = (members[:, None, None], j[:, :, None], l[:, None, :])
         parts.append([np.broadcast_to(t, shape).reshape(-1).astype(np.int32) for t in triplet])

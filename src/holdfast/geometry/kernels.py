@@ -39,7 +39,7 @@ def add_scaled(out, factor, values, start):
         out[start + t] += factor * values[t]
 
 
-@njit(nogil=True, cache=True, fastmath=_fast)
+@njit(nogil=True, cache=True)
 def gather(indptr, user, partial, out, start, stop):
     """``out[t] += sum of partial over the users of pair t``."""
     for t in range(start, stop):

@@ -111,7 +111,5 @@ def _check(M, x, target, impostor) -> list[np.ndarray]:
     ]
     for name, points in zip(("x", "target", "impostor"), rows, strict=True):
         if points.shape[1] != M.shape[0]:
-            raise ValueError(
-                f"{name} has {points.shape[1]} features, but M is {M.shape[0]} × {M.shape[0]}."
-            )
+            raise ValueError(f"{name} has {points.shape[1]} features, but M is {M.shape[0]} × {M.shape[0]}.")
     return [M, *rows]

@@ -2,6 +2,8 @@
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
+from sklearn.exceptions import NotFittedError
+from sklearn.utils.validation import check_is_fitted
 
 
 def check_shape(shape, n_features: int) -> np.ndarray:
@@ -75,3 +77,58 @@ def check_reduction(reduction, n_features: int) -> np.ndarray:
     if not np.isfinite(D).all():
         raise ValueError("reduction (D) contains NaN or infinity.")
     return D
+
+
+def linear_part(reduction) -> np.ndarray:
+    """``D`` of a reduction ``z = D x + d``: a matrix itself, or what a fitted transformer does.
+
+    A transformer is asked, not read: its ``transform`` of the unit vectors, minus that of the origin. So
+    whitening counts, and so do pipelines; one that is not affine is refused.
+    """
+    if not hasattr(reduction, "transform"):
+        return np.asarray(getattr(reduction, "components_", reduction), dtype=np.float64)
+    name = type(reduction).__name__
+    try:
+        check_is_fitted(reduction)
+    except NotFittedError:
+        raise ValueError(f"reduction is a {name} that is not fitted: fit it first.") from None
+    p = reduction.n_features_in_
+    probe = np.linspace(-1.0, 1.0, p)
+    rows = np.vstack([np.zeros(p), np.eye(p), probe, -2.0 * probe])
+    origin, *columns, one, two = np.asarray(reduction.transform(_named(rows, reduction)), dtype=np.float64)
+    D = np.array(columns).T - origin[:, None]
+    for z, x in ((one, probe), (two, -2.0 * probe)):
+        if not np.allclose(z, D @ x + origin, rtol=1e-6, atol=1e-9 * (1.0 + np.abs(D).max())):
+            raise ValueError(
+                f"reduction is a {name}, which is not affine; a perturbation of the inputs has no fixed shape "
+                "after it. Pass a matrix D, or place that step before the perturbed inputs."
+            )
+    return D
+
+
+def feature_variances(X: np.ndarray | None, reduction=None) -> np.ndarray:
+    """The variance of every *input* feature in the training data.
+
+    Without a reduction these are the columns of X; after one, the diagonal of the covariance that the
+    fitted reduction (a PCA) remembers.
+    """
+    if reduction is None:
+        if X is None:
+            raise ValueError('shape="variance" is estimated from the training data; none was given.')
+        return X.var(axis=0)
+    if not hasattr(reduction, "get_covariance"):
+        raise ValueError(
+            'shape="variance" after a reduction needs one that remembers the inputs\' covariance, such as a '
+            f"fitted PCA; got a {type(reduction).__name__}. Pass the diagonal of A_0 instead."
+        )
+    return np.diag(reduction.get_covariance())
+
+
+def _named(rows: np.ndarray, transformer):
+    """The rows, with the column names the transformer was fitted on, if it was."""
+    names = getattr(transformer, "feature_names_in_", None)
+    if names is None:
+        return rows
+    from pandas import DataFrame  # the names came from a data frame
+
+    return DataFrame(rows, columns=names)

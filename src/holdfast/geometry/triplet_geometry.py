@@ -91,28 +91,26 @@ class TripletGeometry:
 
     def gradient_in_metric(self, w: np.ndarray, w_h: np.ndarray | None) -> np.ndarray:
         """``sym Xᵀ (Lap(w) X + 2 Lap(w_h) Y B)`` at the M last measured."""
-        V = self._V
-        self.workers.map(lambda rows: V[rows].fill(0.0), self._rows)
-        self._distance.laplacian(w, self.X, V, 1.0)
-        if self._slope is not None and w_h is not None:
-            self._slope.laplacian(w_h, self._YB, V, 2.0)
-        p = self.X.shape[1]
-        G = np.empty((p, p))
-        columns = [slice(s, min(s + 32, p)) for s in range(0, p, 32)]
+        X, V = self.X, self._V
 
-        def product(c: slice) -> None:
-            G[:, c] = self.X.T @ V[:, c]
+        def block(rows: slice) -> np.ndarray:
+            V[rows] = 0.0
+            self._distance.laplacian_block(w, X, V, 1.0, rows)
+            if self._slope is not None and w_h is not None:
+                self._slope.laplacian_block(w_h, self._YB, V, 2.0, rows)
+            return X[rows].T @ V[rows]
 
-        self.workers.map(product, columns)
+        G = sum(self.workers.map(block, self._rows), np.zeros((X.shape[1], X.shape[1])))
         return (G + G.T) / 2
 
     def gradient_in_points(self, w: np.ndarray, w_h: np.ndarray | None, M: np.ndarray) -> np.ndarray:
         """``2 Lap(w) Y + 2 Lap(w_h) Y B M``: the gradient in the points, at the M last measured."""
         out = np.zeros_like(self.X)
-        self._distance.laplacian(w, self._Y, out, 2.0)
+        self.workers.map(lambda rows: self._distance.laplacian_block(w, self._Y, out, 2.0, rows), self._rows)
         if self._slope is not None and w_h is not None:
             slope = np.zeros_like(self.X)
-            self._slope.laplacian(w_h, self._YB, slope, 2.0)
+            add = self._slope.laplacian_block
+            self.workers.map(lambda rows: add(w_h, self._YB, slope, 2.0, rows), self._rows)
             out += slope @ M
         return out
 
@@ -139,7 +137,6 @@ class _PairLoop:
         self.pairs, self._workers = pairs, workers
         self.form, self.weight = np.empty(len(pairs)), np.empty(len(pairs))
         self._parts = workers.cut(len(pairs))
-        self._rows = workers.cut(pairs.n_samples)
 
     def forms(self, U: np.ndarray, V: np.ndarray) -> np.ndarray:
         """``(u_i − u_j)·(v_i − v_j)`` of every pair."""
@@ -153,9 +150,6 @@ class _PairLoop:
         if partial is not None:
             self._workers.map(lambda s: gather(*use, partial, out, s.start, s.stop), self._parts)
 
-    def laplacian(self, weight: np.ndarray, U: np.ndarray, out: np.ndarray, factor: float) -> None:
-        """Add ``factor · Lap(weight) U``."""
-        rows = self.pairs.adjacency
-        self._workers.map(
-            lambda s: laplacian_rows(*rows, weight, U, out, factor, s.start, s.stop), self._rows
-        )
+    def laplacian_block(self, weight, U, out, factor: float, rows: slice) -> None:
+        """Add ``factor · Lap(weight) U`` to some rows."""
+        laplacian_rows(*self.pairs.adjacency, weight, U, out, factor, rows.start, rows.stop)

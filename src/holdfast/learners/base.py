@@ -46,9 +46,7 @@ class MetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         metric = self._metric
         pairs = check_array(pairs, dtype=np.float64, allow_nd=True, input_name="pairs")
         if pairs.ndim != 3 or pairs.shape[1:] != (2, self.n_features_in_):
-            raise ValueError(
-                f"pairs must have shape (n_pairs, 2, {self.n_features_in_}); got {pairs.shape}."
-            )
+            raise ValueError(f"pairs must have shape (n_pairs, 2, {self.n_features_in_}); got {pairs.shape}.")
         return metric.between_pairs(pairs)
 
     def pair_score(self, pairs) -> np.ndarray:

@@ -2,9 +2,8 @@
 
 from collections.abc import Sequence
 
-import numpy as np
-
 from holdfast.learners.triplet_learner import Term, TripletLearner
+from holdfast.parameters import check_number
 from holdfast.terms import Pull, Push
 
 
@@ -96,7 +95,4 @@ class LMNN(TripletLearner):
         return [(1.0 - self.mu, Pull()), (self.mu, Push())]
 
     def _check(self) -> None:
-        if not (np.isscalar(self.mu) and 0.0 < self.mu < 1.0):
-            raise ValueError(
-                f"LMNN: mu must lie strictly between 0 (pull only) and 1 (push only); got {self.mu!r}."
-            )
+        check_number("LMNN", "mu", self.mu, above=0, below=1)

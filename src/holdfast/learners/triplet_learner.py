@@ -26,7 +26,8 @@ Term = TripletTerm | MatrixTerm
 class TripletLearner(MetricLearner):
     """Minimises weighted terms over triplets, plus the perturbation loss if one is given.
 
-    A subclass stores the parameters named here and says what it sums (``_terms``).
+    A subclass stores the parameters named here and says what it sums (``_terms``); if need be, also over
+    what (``_space``) and how by default (``_default_solver``).
 
     Attributes
     ----------
@@ -52,6 +53,23 @@ class TripletLearner(MetricLearner):
 
     def _check(self) -> None:
         """Raise ``ValueError`` if a parameter is out of range."""
+
+    def _default_solver(self) -> Solver:
+        """What ``solver=None`` stands for."""
+        return LBFGS()
+
+    def _space(self, solver: Solver, objective: Objective) -> Space:
+        """What is optimised over, of the kind the solver needs."""
+        return Factors() if solver.needs == "bounds" else PSDMatrices(floor=1e-10)
+
+    def _start(self, n_features: int) -> np.ndarray | None:
+        """The metric the user chose to start from, checked; None if there is none."""
+        return None if self.init is None else check_metric(self.init, n_features, "init")
+
+    def _keep(self, solution: Solution) -> None:
+        """Note what else the solution tells, as attributes."""
+
+    _when_collapsed = "Raise mu, or add a perturbation loss."
 
     def fit(self, X, y=None, triplets=None):
         """Learn the metric from labels, or from triplets.
@@ -80,10 +98,11 @@ class TripletLearner(MetricLearner):
         for _, term in terms:
             term.check()
         X, triplets = self._data(X, y, triplets)
-        B = None if self.perturbation is None else self.perturbation.slope_matrix(X.shape[1])
+        B = None if self.perturbation is None else self.perturbation.slope_matrix(X.shape[1], X)
         with single_threaded_blas(), Objective(X, triplets, terms, B, self.n_jobs) as objective:
             solution, M = self._solve(objective, X.shape[1])
             self._say_if_collapsed(objective, M)
+        self._keep(solution)
         self.components_ = components_of(M)
         self.objective_ = np.array(solution.trace)
         self.n_iter_ = solution.n_iter
@@ -98,9 +117,7 @@ class TripletLearner(MetricLearner):
             if not isinstance(triplets, Triplets):
                 triplets = Triplets(triplets, n)
             if triplets.n_samples != n:
-                raise ValueError(
-                    f"The triplets refer to {triplets.n_samples} points, but X has {n} rows."
-                )
+                raise ValueError(f"The triplets refer to {triplets.n_samples} points, but X has {n} rows.")
             return X_checked, triplets
         if y is None:
             raise ValueError(
@@ -112,17 +129,15 @@ class TripletLearner(MetricLearner):
         return X, knn_triplets(X, y, self.n_neighbors, self.n_impostors, self.n_jobs)
 
     def _solve(self, objective: Objective, n_features: int) -> tuple[Solution, np.ndarray]:
-        solver = LBFGS() if self.solver is None else clone(self.solver)
-        if not isinstance(solver, Solver):
+        if not (self.solver is None or isinstance(self.solver, Solver)):
             raise ValueError(
                 "solver must be None or a solver such as holdfast.solvers.ProjectedGradient(); "
                 f"got {self.solver!r}."
             )
-        space: Space = Factors() if solver.needs == "bounds" else PSDMatrices(floor=1e-10)
-
-        if self.init is not None:
-            M0 = check_metric(self.init, n_features, "init")
-        else:
+        solver: Solver = self._default_solver() if self.solver is None else clone(self.solver)
+        space = self._space(solver, objective)
+        M0 = self._start(n_features)
+        if M0 is None:
             M0 = np.eye(n_features)
             if solver.rescales:
                 M0 *= _unit(objective, M0)
@@ -150,8 +165,8 @@ class TripletLearner(MetricLearner):
         distance, _ = objective.geometry.measure(M)
         if distance.max() < 1e-6:
             warnings.warn(
-                f"{type(self).__name__} learned a metric that is zero on this data: pulling outweighs "
-                "pushing. Raise mu, or add a perturbation loss.",
+                f"{type(self).__name__} learned a metric that is zero on this data: the push is "
+                f"outweighed. {self._when_collapsed}",
                 ConvergenceWarning,
                 stacklevel=3,
             )

@@ -1,5 +1,6 @@
 """How an objective is minimised. One import line per solver."""
 
+from holdfast.solvers.accelerated import AcceleratedProximalGradient as AcceleratedProximalGradient
 from holdfast.solvers.base import Progress as Progress
 from holdfast.solvers.base import Solution as Solution
 from holdfast.solvers.base import Solver as Solver

@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 
+from holdfast.parameters import check_count, check_number
 from holdfast.spaces import Space
 
 Function = Callable[[np.ndarray], tuple[float, np.ndarray]]
@@ -85,21 +86,18 @@ class Solver(BaseEstimator):
     ) -> Solution:
         """The solution from x0, which must lie in the space."""
 
-    def refuse(self, space: Space) -> None:
-        """Raise ``TypeError`` if the space lacks what the solver needs."""
+    def offer(self, space: Space) -> Callable:
+        """What the solver needs of the space; ``TypeError`` if the space lacks it."""
         if not hasattr(space, self.needs):
             raise TypeError(
-                f"{type(self).__name__} needs a space with {self.needs!r}; "
-                f"{type(space).__name__} has none."
+                f"{type(self).__name__} needs a space with {self.needs!r}; {type(space).__name__} has none."
             )
+        return getattr(space, self.needs)
 
     def check(self) -> None:
         """Raise ``ValueError`` if a parameter is out of range."""
-        name = type(self).__name__
-        if not isinstance(self.max_iter, (int, np.integer)) or self.max_iter < 1:
-            raise ValueError(f"{name}: max_iter must be an integer ≥ 1; got {self.max_iter!r}.")
-        if not (np.isscalar(self.tol) and np.isfinite(self.tol) and self.tol >= 0):
-            raise ValueError(f"{name}: tol must be a number ≥ 0; got {self.tol!r}.")
+        check_count(type(self).__name__, "max_iter", self.max_iter)
+        check_number(type(self).__name__, "tol", self.tol, at_least=0)
 
 
 class Run:

@@ -35,9 +35,7 @@ class LBFGS(Solver):
 
     needs = "bounds"
 
-    def __init__(
-        self, max_iter: int = 1000, tol: float = 3e-4, memory: int = 10, patience: int = 5
-    ):
+    def __init__(self, max_iter: int = 1000, tol: float = 3e-4, memory: int = 10, patience: int = 5):
         self.max_iter = max_iter
         self.tol = tol
         self.memory = memory
@@ -47,7 +45,7 @@ class LBFGS(Solver):
         self, fun: Function, space: Space, x0: np.ndarray, callback: Callback | None = None
     ) -> Solution:
         """The lowest point found from x0."""
-        self.refuse(space)
+        bounds = self.offer(space)(x0.size)
         run = Run(self, fun, callback)
         state = _State(run, x0.shape)
         start = state.evaluate(x0.ravel())[0]
@@ -60,8 +58,7 @@ class LBFGS(Solver):
                 stopped = "stopped by the callback"
             elif self._settled(run.trace):
                 stopped = (
-                    f"the objective fell by less than {self.tol:g} of itself "
-                    f"over {self.patience} iterations"
+                    f"the objective fell by less than {self.tol:g} of itself over {self.patience} iterations"
                 )
             if stopped:
                 raise StopIteration
@@ -74,7 +71,7 @@ class LBFGS(Solver):
                 state.best_x.ravel(),
                 jac=True,
                 method="L-BFGS-B",
-                bounds=space.bounds(x0.size),
+                bounds=bounds,
                 callback=after,
                 options={
                     "maxiter": left,

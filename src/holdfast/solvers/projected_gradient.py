@@ -56,14 +56,14 @@ class ProjectedGradient(Solver):
         self, fun: Function, space: Space, x0: np.ndarray, callback: Callback | None = None
     ) -> Solution:
         """The last point of the schedule from x0."""
-        self.refuse(space)
+        project = self.offer(space)
         run = Run(self, fun, callback)
         x, gamma = x0, self.learning_rate
         value, gradient = run.evaluate(x)
         run.record(value, gamma, x)
         stopped = None
         for _ in range(self.max_iter):
-            x = space.project(x - gamma * gradient)
+            x = project(x - gamma * gradient)
             previous, (value, gradient) = value, run.evaluate(x)
             if run.record(value, gamma, x):
                 stopped = "stopped by the callback"

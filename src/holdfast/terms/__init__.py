@@ -2,6 +2,10 @@
 
 from holdfast.terms.base import MatrixTerm as MatrixTerm
 from holdfast.terms.base import TripletTerm as TripletTerm
+from holdfast.terms.capped_trace import CappedTrace as CappedTrace
+from holdfast.terms.log_det import LogDet as LogDet
 from holdfast.terms.perturbation import Perturbation as Perturbation
 from holdfast.terms.pull import Pull as Pull
 from holdfast.terms.push import Push as Push
+from holdfast.terms.spectral_norm import SpectralNorm as SpectralNorm
+from holdfast.terms.trace import Trace as Trace

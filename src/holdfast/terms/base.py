@@ -28,9 +28,7 @@ class TripletTerm(BaseEstimator):
     reads_h = False
 
     @abstractmethod
-    def value_and_partials(
-        self, a: np.ndarray, b: np.ndarray | None, h: np.ndarray | None
-    ) -> Partials:
+    def value_and_partials(self, a: np.ndarray, b: np.ndarray | None, h: np.ndarray | None) -> Partials:
         """The sum, and its derivatives by a, b and h per triplet (None where zero)."""
 
     def check(self) -> None:
@@ -46,11 +44,3 @@ class MatrixTerm(BaseEstimator):
 
     def check(self) -> None:
         """Raise ``ValueError`` if a parameter is out of range."""
-
-
-def check_positive(owner: str, name: str, value) -> None:
-    """Raise ``ValueError`` unless ``value`` is a positive, finite number."""
-    if not np.isscalar(value) or isinstance(value, (str, bool, np.bool_)):
-        raise ValueError(f"{owner}: {name} must be a positive number; got {value!r}.")
-    if not (np.isfinite(value) and value > 0):
-        raise ValueError(f"{owner}: {name} must be positive and finite; got {value!r}.")

@@ -2,9 +2,11 @@
 
 import numpy as np
 from numba import njit
+from sklearn.base import clone
 
-from holdfast.geometry.shape import slope_matrix
-from holdfast.terms.base import Partials, TripletTerm, check_positive
+from holdfast.geometry.shape import feature_variances, linear_part, slope_matrix
+from holdfast.parameters import check_number
+from holdfast.terms.base import Partials, TripletTerm
 
 EPS = 1e-10  # keeps r² finite where target and impostor coincide; the paper's value
 
@@ -19,14 +21,19 @@ class Perturbation(TripletTerm):
     Parameters
     ----------
     tau : float
-        The margin asked for, in the units of the input (of the shape, if one is given).
+        The margin asked for, in the units of the input (of the shape, if one is given). The ε of 1e-10 is
+        meant for features of about unit size: standardise features measured in millions.
     weight : float
         Weight of the term in the objective, the paper's λ.
-    shape : array-like of shape (n_inputs, n_inputs) or (n_inputs,), or None
-        ``A_0``: perturbations of equal size lie on ``δᵀ A_0 δ = r²``. A vector is its diagonal.
-    reduction : array-like of shape (n_features, n_inputs), a fitted PCA, or None
-        ``D``, if the learner sees ``z = D x`` while perturbations happen to x: a matrix, or a fitted
-        transformer with ``components_``.
+    shape : array-like of shape (n_inputs, n_inputs) or (n_inputs,), "variance", or None
+        ``A_0``: perturbations of equal size lie on ``δᵀ A_0 δ = r²``. A vector is its diagonal. "variance"
+        is ``diag(v̄ / v_k)``, v_k being the variance of input feature k in the training data and v̄ their
+        mean: a feature that varies more may be perturbed more, a constant one not at all. None is the
+        identity, the Euclidean ball.
+    reduction : fitted transformer, array-like of shape (n_features, n_inputs), or None
+        ``D``, if the learner sees ``z = D x + d`` while perturbations happen to x: a matrix, or any fitted
+        transformer that is affine (PCA, whitened or not; a scaler; a pipeline of such). It is kept, fit
+        and all, when the learner is cloned. :class:`~holdfast.Reduced` sets it by itself.
 
     References
     ----------
@@ -51,35 +58,66 @@ class Perturbation(TripletTerm):
         self.shape = shape
         self.reduction = reduction
 
-    def value_and_partials(self, a, b, h) -> Partials:
-        """The sum; where f > 0 and r ≤ τ: ∂b = −f/2(h+ε) = −∂a, ∂h = f²/4(h+ε)²."""
-        return _perturbation(a, b, h, float(self.tau))
+    def value_and_partials(self, a, b, h, signed: bool = False) -> Partials:
+        """The sum; where f > 0 and r ≤ τ: ∂b = −f/2(h+ε) = −∂a, ∂h = f²/4(h+ε)².
 
-    def slope_matrix(self, n_features: int) -> np.ndarray | None:
-        """``B = D A_0⁻¹ Dᵀ`` for points of n_features; None for the identity."""
-        D = getattr(self.reduction, "components_", self.reduction)
-        return slope_matrix(n_features, self.shape, D)
+        ``signed`` is the paper's revision for proxies: ``τ² + r²`` where f ≤ 0, all three signs flipped.
+        """
+        return _perturbation(a, b, h, float(self.tau), signed)
+
+    def slope_matrix(self, n_features: int, X: np.ndarray | None = None) -> np.ndarray | None:
+        """``B = D A_0⁻¹ Dᵀ`` for points of n_features; None for the identity.
+
+        X, the points the learner sees, is read only for ``shape="variance"``.
+        """
+        D = None if self.reduction is None else linear_part(self.reduction)
+        if not isinstance(self.shape, str):
+            return slope_matrix(n_features, self.shape, D)
+        if self.shape != "variance":
+            raise ValueError(
+                'Perturbation: shape must be a matrix A_0, its diagonal, "variance" or None; '
+                f"got {self.shape!r}."
+            )
+        # A_0⁻¹ = diag(v / v̄), in which a constant feature is no difficulty.
+        v = feature_variances(X, self.reduction)
+        if not v.mean() > 0:
+            raise ValueError('Perturbation: shape="variance" needs a feature that varies; all are constant.')
+        inverse = v / v.mean()
+        return np.diag(inverse) if D is None else (D * inverse) @ D.T
+
+    def __sklearn_clone__(self):
+        """A clone that keeps the fitted reduction, which cloning would otherwise unfit."""
+        parameters = self.get_params(deep=False)
+        kept = parameters.pop("reduction")
+        return type(self)(
+            reduction=kept, **{name: clone(value, safe=False) for name, value in parameters.items()}
+        )
 
     def check(self) -> None:
         """Refuse a margin or weight that is not positive."""
-        check_positive("Perturbation", "tau", self.tau)
-        check_positive("Perturbation", "weight", self.weight)
+        check_number("Perturbation", "tau", self.tau, above=0)
+        check_number("Perturbation", "weight", self.weight, above=0)
 
 
 @njit(nogil=True, cache=True)
-def _perturbation(a, b, h, tau):
+def _perturbation(a, b, h, tau, signed):
     da = np.zeros_like(a)
     db = np.zeros_like(a)
     dh = np.zeros_like(a)
     total = 0.0
     for t in range(a.size):
         f = b[t] - a[t]
-        if f <= 0.0:
+        if f <= 0.0 and not signed:
             total += tau * tau
             continue
         half = f / (2.0 * (h[t] + EPS))
         r2 = half * half * (h[t] + EPS)
-        if r2 <= tau * tau:
+        if f <= 0.0:
+            total += tau * tau + r2
+            da[t] = -half
+            db[t] = half
+            dh[t] = -half * half
+        elif r2 <= tau * tau:
             total += tau * tau - r2
             da[t] = half
             db[t] = -half

@@ -1,0 +1,1 @@
+"""How fast, against whom, and how far from the floor."""

@@ -1,0 +1,50 @@
+"""LMNN against its peers: the same data, the same threads, one after the other in one run."""
+
+import tempfile
+from pathlib import Path
+
+from benchmarks.speed.peers import PEERS, run
+from benchmarks.speed.problems import Problem, digits, rows7000
+
+COLUMNS = ["problem", "threads", "learner", "seconds", "ratio", "peak_mb", "accuracy", "n_iter", "error"]
+
+
+def against_peers(
+    problem: Problem, peers: list[str], threads: int, repeats: int, timeout: float
+) -> list[dict]:
+    """One row a learner; ``ratio`` is its median time over holdfast's."""
+    rows = []
+    with tempfile.TemporaryDirectory() as folder:
+        data = problem.save(Path(folder) / "data.npz")
+        for peer in ["holdfast", *peers]:
+            # A peer that takes minutes is measured once.
+            times = repeats if peer in ("holdfast", "pylmnn") or problem.name == "digits" else 1
+            result = run(peer, data, threads, timeout=timeout, warm=True, repeats=times)
+            row = {
+                "problem": problem.name,
+                "threads": threads,
+                "learner": PEERS[peer].learner,
+                "seconds": result.get("median_seconds"),
+                "peak_mb": result.get("peak_mb"),
+                "accuracy": result.get("accuracy"),
+                "n_iter": result.get("n_iter"),
+                "settings": result.get("settings"),
+                "needed": PEERS[peer].needed,
+                "error": result.get("error"),
+            }
+            if row["seconds"] and rows and rows[0]["seconds"]:
+                row["ratio"] = row["seconds"] / rows[0]["seconds"]
+            rows.append(row)
+            shown = {key: row.get(key) for key in ("learner", "seconds", "ratio", "accuracy", "error")}
+            print("  ", problem.name, threads, shown, flush=True)
+    return rows
+
+
+def training(threads: list[int], slow: bool) -> list[dict]:
+    """Digits with every peer; 7,000 rows with pylmnn, and with the slow ones on request."""
+    rows = []
+    for count in threads:
+        rows += against_peers(digits(), ["pylmnn", "sklearn-nca", "metric-learn"], count, 5, 600)
+        slow_peers = ["metric-learn", "sklearn-nca"] if slow and count == 1 else []
+        rows += against_peers(rows7000(), ["pylmnn", *slow_peers], count, 5, 1200)
+    return rows

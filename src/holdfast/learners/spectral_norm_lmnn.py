@@ -1,0 +1,40 @@
+"""Large-margin nearest neighbours, with the strongest direction held down."""
+
+from holdfast.learners.regularised import RegularisedLMNN
+from holdfast.terms import SpectralNorm
+
+
+class SpectralNormLMNN(RegularisedLMNN):
+    """``push + weight · λ_max(M) + perturbation``, over positive semi-definite M: the paper's SN.
+
+    The spectral norm takes the place of LMNN's pull.
+
+    Parameters
+    ----------
+    n_neighbors, n_impostors
+        Targets and impostors per point, as for :class:`~holdfast.LMNN`.
+    weight : float, default=0.01
+        Weight of the norm; push has weight 1.
+    perturbation, solver, init, n_jobs, callback, verbose
+        As for :class:`~holdfast.LMNN`.
+
+    Attributes
+    ----------
+    components_, objective_, n_iter_, n_evaluations_, n_features_in_, feature_names_in_
+        As for :class:`~holdfast.LMNN`.
+
+    References
+    ----------
+    Yang, Guo, Dong and Xue, "Towards certified robustness of distance metric learning", section 4.2.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from holdfast import SpectralNormLMNN
+    >>> X, y = load_iris(return_X_y=True)
+    >>> bool(SpectralNormLMNN(weight=0.01).fit(X, y).objective_[-1] < 0.5)
+    True
+    """
+
+    def _regulariser(self) -> SpectralNorm:
+        return SpectralNorm()

@@ -1,0 +1,167 @@
+"""Contract of every term exported by holdfast.terms: derivatives, chunks, parameters."""
+
+import inspect
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+from holdfast import LMNN, Perturbation, terms
+from holdfast.constraints import Triplets
+from holdfast.objective import Objective
+from holdfast.terms import MatrixTerm, Pull, Push, TripletTerm
+from tests.geometry.test_triplet_geometry import SHAPES, P
+
+EXPORTED = [v for _, v in sorted(vars(terms).items()) if inspect.isclass(v)]
+BASES = (TripletTerm, MatrixTerm)
+TRIPLET_TERMS = [v for v in EXPORTED if issubclass(v, TripletTerm) and v not in BASES]
+MATRIX_TERMS = [v for v in EXPORTED if issubclass(v, MatrixTerm) and v not in BASES]
+
+
+class TraceOfM(MatrixTerm):
+    """tr M: a matrix term for the contract while the library has none."""
+
+    def value_and_grad(self, M):
+        return np.trace(M), np.eye(len(M))
+
+
+triplet_terms = pytest.mark.parametrize("Term", TRIPLET_TERMS)
+every_term = pytest.mark.parametrize("Term", TRIPLET_TERMS + MATRIX_TERMS)
+
+
+def numbers(rng, size=200):
+    """a, b, h on both sides of every hinge, none of them exactly at one."""
+    return rng.uniform(0.1, 3, size), rng.uniform(0.1, 3, size), rng.uniform(0.5, 20, size)
+
+
+@triplet_terms
+def test_partials_are_derivatives(Term):
+    term, rng = Term(), np.random.default_rng(0)
+    abh = numbers(rng)
+    given = abh if term.over == "R" else (abh[0], None, None)
+    _, *partials = term.value_and_partials(*given)
+    for which, partial in enumerate(partials):
+        if given[which] is None or (which == 2 and not term.reads_h):
+            assert partial is None
+            continue
+        partial = np.zeros(200) if partial is None else partial
+        for t in range(200):
+            values = []
+            for step in (1e-6, -1e-6):
+                moved = [None if v is None else v[t : t + 1].copy() for v in given]
+                moved[which] += step
+                values.append(term.value_and_partials(*moved)[0])
+            assert partial[t] == pytest.approx((values[0] - values[1]) / 2e-6, abs=1e-5)
+
+
+@triplet_terms
+def test_chunks_sum_to_the_whole(Term):
+    term, abh = Term(), numbers(np.random.default_rng(1))
+    given = abh if term.over == "R" else (abh[0], None, None)
+    value, *partials = term.value_and_partials(*given)
+    cuts = [slice(0, 1), slice(1, 77), slice(77, 200)]
+    parts = [term.value_and_partials(*(None if v is None else v[c] for v in given)) for c in cuts]
+    assert sum(part[0] for part in parts) == pytest.approx(value, rel=1e-12)
+    for which, whole in enumerate(partials):
+        if whole is not None:
+            np.testing.assert_array_equal(np.concatenate([part[1 + which] for part in parts]), whole)
+
+
+@triplet_terms
+@pytest.mark.parametrize("B", SHAPES.values(), ids=SHAPES)
+def test_gradient_in_the_metric_for_every_shape(Term, B):
+    rng = np.random.default_rng(2)
+    X = rng.normal(size=(25, P))
+    triplets = Triplets([rng.choice(25, 3, replace=False) for _ in range(120)], 25)
+    L = rng.normal(size=(P, P)) / 2
+    M = L.T @ L + 0.1 * np.eye(P)
+    with Objective(X, triplets, [(0.7, Term())], B) as objective:
+        _, G = objective(M)
+        G = G.copy()
+        for _ in range(4):
+            D = rng.normal(size=(P, P))
+            D += D.T
+            slope = (objective(M + 1e-6 * D)[0] - objective(M - 1e-6 * D)[0]) / 2e-6
+            assert np.vdot(G, D) == pytest.approx(slope, rel=1e-4, abs=1e-7)
+
+
+@pytest.mark.parametrize("Term", MATRIX_TERMS or [TraceOfM])
+def test_matrix_terms_have_their_gradient(Term):
+    rng = np.random.default_rng(0)
+    L = rng.normal(size=(P, P))
+    M = L.T @ L + np.eye(P)
+    term = Term()
+    _, G = term.value_and_grad(M)
+    np.testing.assert_allclose(G, G.T)
+    for _ in range(5):
+        D = rng.normal(size=(P, P))
+        D += D.T
+        slope = (term.value_and_grad(M + 1e-6 * D)[0] - term.value_and_grad(M - 1e-6 * D)[0]) / 2e-6
+        assert np.vdot(G, D) == pytest.approx(slope, rel=1e-5, abs=1e-7)
+
+
+@every_term
+def test_terms_are_scikit_learn_objects(Term):
+    term = Term()
+    parameters = term.get_params()
+    assert clone(term).get_params() == parameters
+    assert Term(**parameters).get_params() == parameters
+    term.check()
+
+
+def test_the_objective_is_the_paper_s():
+    from tests.naive import lmnn_pl
+
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(30, P))
+    triplets = Triplets([rng.choice(30, 3, replace=False) for _ in range(300)], 30)
+    L = rng.normal(size=(P, P)) / 3
+    M = L.T @ L
+    weighted = [(0.3, Pull()), (0.7, Push()), (5.0, Perturbation(tau=0.5))]
+    with Objective(X, triplets, weighted) as objective:
+        value, G = objective(M)
+    naive_value, naive_G = lmnn_pl(M, X, triplets.rows, mu=0.7, tau=0.5, weight=5.0)
+    assert value == pytest.approx(naive_value, rel=1e-12)
+    np.testing.assert_allclose(G, (naive_G + naive_G.T) / 2, rtol=1e-9, atol=1e-12)
+
+
+def test_chunked_objectives_sum_to_the_whole():
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(30, P))
+    anchors = np.repeat(np.arange(30), 8)
+    rows = np.array([(i, *rng.choice(np.delete(np.arange(30), i), 2, replace=False)) for i in anchors])
+    triplets = Triplets(rows, 30)
+    M = np.eye(P)
+    weighted = [(0.4, Pull()), (0.6, Push()), (3.0, Perturbation(tau=0.5))]
+
+    def sums(t):  # means times the sizes of their sets, term by term
+        total, gradient = 0.0, 0.0
+        for weight, term in weighted:
+            with Objective(X, t, [(weight, term)]) as objective:
+                value, G = objective(M)
+            size = len(t) if term.over == "R" else t.targets.size
+            whole = len(triplets) if term.over == "R" else triplets.targets.size
+            total, gradient = total + value * size / whole, gradient + G * size / whole
+        return total, gradient
+
+    with Objective(X, triplets, weighted) as objective:
+        value, G = objective(M)
+    parts = [sums(triplets.take(c)) for c in (slice(0, 80), slice(80, 160), slice(160, 240))]  # by anchors
+    assert sum(p[0] for p in parts) == pytest.approx(value, rel=1e-12)
+    np.testing.assert_allclose(sum(p[1] for p in parts), G, rtol=1e-10, atol=1e-13)
+
+
+def test_nested_parameters_reach_the_term():
+    learner = LMNN(perturbation=Perturbation(tau=0.1))
+    learner.set_params(perturbation__tau=0.7, perturbation__weight=3.0)
+    assert (learner.perturbation.tau, learner.perturbation.weight) == (0.7, 3.0)
+    assert clone(learner).perturbation is not learner.perturbation
+    assert learner.get_params()["perturbation__tau"] == 0.7
+
+
+@pytest.mark.parametrize("bad", [0, -1.0, np.nan, np.inf, "large", None, True])
+@pytest.mark.parametrize("name", ["tau", "weight"])
+def test_bad_perturbations_are_refused_by_name(name, bad):
+    learner = LMNN(perturbation=Perturbation(**{name: bad}))
+    with pytest.raises(ValueError, match=f"Perturbation: {name} must be"):
+        learner.fit(np.arange(8.0)[:, None], [0, 0, 0, 0, 1, 1, 1, 1])
