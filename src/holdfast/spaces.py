@@ -122,6 +122,28 @@ class Factors:
         return 2.0 * (L @ G)
 
 
+class Points:
+    """All points: what proxies move in. They stand for no metric."""
+
+    def bounds(self, size: int) -> None:
+        """None."""
+        return None
+
+    def project(self, A: np.ndarray) -> np.ndarray:
+        """A."""
+        return A
+
+    def start(self, M: np.ndarray) -> np.ndarray:
+        """Refused: a metric does not say where points are."""
+        raise TypeError("Points do not stand for a metric.")
+
+    metric = start
+
+    def gradient(self, G: np.ndarray, A: np.ndarray) -> np.ndarray:
+        """G."""
+        return G
+
+
 class BasisWeights:
     """``{w ≥ 0}``, each standing for ``M = Σ_k w_k b_k b_kᵀ``.
 

@@ -3,5 +3,6 @@
 from holdfast.constraints.bases import local_bases as local_bases
 from holdfast.constraints.bases import triplet_bases as triplet_bases
 from holdfast.constraints.neighbors import knn_triplets as knn_triplets
+from holdfast.constraints.proxies import class_proxies as class_proxies
 from holdfast.constraints.triplets import Pairs as Pairs
 from holdfast.constraints.triplets import Triplets as Triplets

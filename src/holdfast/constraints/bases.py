@@ -51,7 +51,7 @@ def local_bases(X: np.ndarray, y: np.ndarray, n_basis: int, random_state=None) -
     found = []
     for c, share in zip(classes, shares, strict=True):
         same, other = X[y == c], X[y != c]
-        for centre in _centres(same, share, rng):
+        for centre in centres(same, share, rng):
             near = _nearest(same, centre), _nearest(other, centre)
             found += [_fisher(same[near[0][:size]], other[near[1][:size]]) for size in _SCALES]
     return _distinct(found, n_basis, rng)
@@ -70,7 +70,7 @@ def triplet_bases(X: np.ndarray, triplets: Triplets, n_basis: int, random_state=
     points = X[anchors]
     regions = min(-(-n_basis // len(_SCALES)), anchors.size)
     found = []
-    for centre in _centres(points, regions, rng):
+    for centre in centres(points, regions, rng):
         near = _nearest(points, centre)
         for size in _SCALES:
             inside = np.concatenate([groups[g] for g in near[: size // 2]])
@@ -92,12 +92,13 @@ def check_bases(basis, n_features: int) -> np.ndarray:
     return rows / norm
 
 
-def _centres(points: np.ndarray, count: int, rng) -> np.ndarray:
-    """``count`` centres of k-means; the points themselves where there are no more of them."""
-    if points.shape[0] <= count:
-        return points
+def centres(points: np.ndarray, count: int, rng) -> np.ndarray:
+    """``count`` centres of k-means; the distinct points themselves where there are no more of them."""
     if points.shape[0] > _ROWS_PER_CENTRE * count:
         points = points[rng.choice(points.shape[0], _ROWS_PER_CENTRE * count, replace=False)]
+    distinct = np.unique(points, axis=0)
+    if distinct.shape[0] <= count:
+        return distinct
     means = KMeans(count, n_init=1, max_iter=20, tol=1e-2, random_state=rng.randint(2**31 - 1))
     return means.fit(points).cluster_centers_
 

@@ -100,8 +100,8 @@ def linear_part(reduction) -> np.ndarray:
     for z, x in ((one, probe), (two, -2.0 * probe)):
         if not np.allclose(z, D @ x + origin, rtol=1e-6, atol=1e-9 * (1.0 + np.abs(D).max())):
             raise ValueError(
-                f"reduction is a {name}, which is not affine; a perturbation of the inputs has no fixed shape "
-                "after it. Pass a matrix D, or place that step before the perturbed inputs."
+                f"reduction is a {name}, which is not affine; a perturbation of the inputs has no fixed "
+                "shape after it. Pass a matrix D, or place that step before the perturbed inputs."
             )
     return D
 

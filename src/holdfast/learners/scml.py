@@ -18,9 +18,9 @@ from holdfast.terms import Push, Trace
 class SCML(TripletLearner):
     """``push + eta · ‖w‖₁ + weight · perturbation``, over ``M = Σ_k w_k b_k b_kᵀ`` with ``w ≥ 0``.
 
-    The b_k have unit norm, so that ``‖w‖₁ = tr M``. With a :class:`~holdfast.Perturbation` this is the paper's
-    SCML-PL, without it SCML. The objective and its gradient go through M: triplets × bases are never held,
-    and features may outnumber triplets.
+    The b_k have unit norm, so that ``‖w‖₁ = tr M``. With a :class:`~holdfast.Perturbation` this is the
+    paper's SCML-PL, without it SCML. The objective and its gradient go through M: triplets × bases are
+    never held, and features may outnumber triplets.
 
     Parameters
     ----------

@@ -100,10 +100,10 @@ class TripletLearner(MetricLearner):
         X, triplets = self._data(X, y, triplets)
         B = None if self.perturbation is None else self.perturbation.slope_matrix(X.shape[1], X)
         with single_threaded_blas(), Objective(X, triplets, terms, B, self.n_jobs) as objective:
-            solution, M = self._solve(objective, X.shape[1])
+            solution, M = self._solve(objective, X.shape[1], self._start(X.shape[1]))
             self._say_if_collapsed(objective, M)
+            self.components_ = components_of(M)
         self._keep(solution)
-        self.components_ = components_of(M)
         self.objective_ = np.array(solution.trace)
         self.n_iter_ = solution.n_iter
         self.n_evaluations_ = solution.n_evaluations
@@ -128,7 +128,9 @@ class TripletLearner(MetricLearner):
         check_classification_targets(y)
         return X, knn_triplets(X, y, self.n_neighbors, self.n_impostors, self.n_jobs)
 
-    def _solve(self, objective: Objective, n_features: int) -> tuple[Solution, np.ndarray]:
+    def _solve(
+        self, objective: Objective, n_features: int, M0: np.ndarray | None
+    ) -> tuple[Solution, np.ndarray]:
         if not (self.solver is None or isinstance(self.solver, Solver)):
             raise ValueError(
                 "solver must be None or a solver such as holdfast.solvers.ProjectedGradient(); "
@@ -136,7 +138,6 @@ class TripletLearner(MetricLearner):
             )
         solver: Solver = self._default_solver() if self.solver is None else clone(self.solver)
         space = self._space(solver, objective)
-        M0 = self._start(n_features)
         if M0 is None:
             M0 = np.eye(n_features)
             if solver.rescales:

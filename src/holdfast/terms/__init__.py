@@ -5,6 +5,7 @@ from holdfast.terms.base import TripletTerm as TripletTerm
 from holdfast.terms.capped_trace import CappedTrace as CappedTrace
 from holdfast.terms.log_det import LogDet as LogDet
 from holdfast.terms.perturbation import Perturbation as Perturbation
+from holdfast.terms.proxy_softmax import ProxySoftmax as ProxySoftmax
 from holdfast.terms.pull import Pull as Pull
 from holdfast.terms.push import Push as Push
 from holdfast.terms.spectral_norm import SpectralNorm as SpectralNorm

@@ -1,0 +1,83 @@
+"""The opposite of a certificate: a move that does change the answer, as short as can be found."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from holdfast.certificates.certify import certify
+
+
+@dataclass(frozen=True)
+class Attack:
+    """Moves that were seen to change the model's own prediction.
+
+    Attributes
+    ----------
+    adversarial : ndarray of shape (n_rows, n_features)
+        The moved rows; NaN where no change was found.
+    size : ndarray of shape (n_rows,)
+        How far each moved; infinite where no change was found.
+    prediction, changed_to : ndarrays of shape (n_rows,)
+        What the model says of the row, and of the moved row (of the row itself where none was found).
+    norm : str
+        How moves are measured.
+    """
+
+    adversarial: np.ndarray
+    size: np.ndarray
+    prediction: np.ndarray
+    changed_to: np.ndarray
+    norm: str
+
+    @property
+    def success(self) -> np.ndarray:
+        """Where a change was found."""
+        return np.isfinite(self.size)
+
+    def accuracy(self, y, sizes) -> np.ndarray:
+        """Share of rows that are right, and for which no change within each size was found."""
+        sizes = np.asarray(sizes, dtype=np.float64)
+        right = self.prediction == np.asarray(y)
+        return (right[:, None] & (self.size[:, None] > sizes.ravel())).mean(axis=0).reshape(sizes.shape)
+
+
+def attack(model, X, y=None, **options) -> Attack:
+    """The shortest move found that changes ``model.predict``, row by row.
+
+    Takes the witnesses of the exact searches and walks along segments to points of other classes; every move
+    reported was re-checked by the model's own ``predict``.
+
+    Parameters
+    ----------
+    model, X, y : as for :func:`holdfast.certify`
+        y is not looked at: what is attacked is the prediction.
+    **options
+        Those of :func:`holdfast.certify`: norm, reference, lower, upper, frozen, method, budget, n_jobs,
+        verbose. ``method="lower"`` leaves the exact searches out.
+
+    Returns
+    -------
+    Attack
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from holdfast import CertifiedKNeighborsClassifier, attack
+    >>> X, y = load_iris(return_X_y=True)
+    >>> clf = CertifiedKNeighborsClassifier(n_neighbors=1).fit(X[::2], y[::2])
+    >>> found = attack(clf, X[1::2])
+    >>> bool((clf.predict(found.adversarial) != found.prediction).all())
+    True
+    """
+    found = certify(model, X, y, **options)
+    success = np.isfinite(found.upper)
+    changed_to = found.prediction.copy()
+    if success.any():
+        rows = found.adversarial[success]
+        names = getattr(model, "feature_names_in_", None)
+        if names is not None:
+            from pandas import DataFrame  # the names came from a data frame
+
+            rows = DataFrame(rows, columns=names)
+        changed_to[success] = model.predict(rows)
+    return Attack(found.adversarial, found.upper, found.prediction, changed_to, found.norm)

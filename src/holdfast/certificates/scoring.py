@@ -1,0 +1,45 @@
+"""Certified accuracy as a scikit-learn score, so that models can be selected by it."""
+
+from sklearn.base import BaseEstimator
+
+from holdfast.certificates.certify import certify
+
+
+class CertifiedAccuracy(BaseEstimator):
+    """Share of rows that are right and certified to stay so within ``radius``: ``scorer(model, X, y)``.
+
+    Works wherever scikit-learn takes ``scoring=``, for models that :func:`holdfast.certify` takes without a
+    ``reference``.
+
+    Parameters
+    ----------
+    radius : float
+        In the units of the rows the model is given.
+    norm : {2, numpy.inf, 1} or array-like, default=2
+    method : {"lower", "auto"}, default="lower"
+        The fast lower bound, or the exact search.
+    n_jobs : int or None, default=1
+        Threads of one score; searches run many at once.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.model_selection import cross_val_score
+    >>> from holdfast import CertifiedKNeighborsClassifier
+    >>> from holdfast.certificates import CertifiedAccuracy
+    >>> X, y = load_iris(return_X_y=True)
+    >>> scores = cross_val_score(CertifiedKNeighborsClassifier(), X, y, scoring=CertifiedAccuracy(0.1))
+    >>> bool(0.7 < scores.mean() < 0.97)
+    True
+    """
+
+    def __init__(self, radius: float = 0.1, norm=2, method: str = "lower", n_jobs: int | None = 1):
+        self.radius = radius
+        self.norm = norm
+        self.method = method
+        self.n_jobs = n_jobs
+
+    def __call__(self, estimator, X, y) -> float:
+        """The score."""
+        certificate = certify(estimator, X, y, norm=self.norm, method=self.method, witness=False, n_jobs=self.n_jobs)
+        return float(certificate.certified_accuracy(radii=self.radius))

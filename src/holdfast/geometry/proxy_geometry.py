@@ -1,0 +1,110 @@
+"""Squared distances of points to proxies, and the way back to the metric and the proxies."""
+
+import numpy as np
+from numba import njit
+
+from holdfast.threads import Workers, blocks, n_threads
+
+_ROWS = 4096  # points looked at together: a block of distances stays in the cache
+
+
+class ProxyGeometry:
+    """``d_ik = d²_M(x_i, a_k)`` and ``h_kl = (a_k − a_l)ᵀ M B M (a_k − a_l)``, and their pull-backs.
+
+    A point's nearest proxy of its class a⁺ and of the others a⁻ make a triplet (x, a⁺, a⁻), whose three
+    numbers are two entries of d and one of h. Backwards, partials C in d whose rows sum to 0 (as those of
+    every loss of differences do) and partials H in h give ::
+
+        ∂M = Aᵀ diag(Cᵀ1) A − sym(2 Xᵀ C A) + 2 sym(Aᵀ Lap(H + Hᵀ) A M B)
+        ∂A = 2 (diag(Cᵀ1) A − Cᵀ X) M + 2 Lap(H + Hᵀ) A M B M
+
+    so that all that is read of the points is ``Xᵀ C``, summed over blocks of points.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_points, n_features)
+    y : int ndarray of shape (n_points,)
+        Class codes of the points.
+    labels : int ndarray of shape (n_proxies,)
+        Class codes of the proxies, of which every class has at least one.
+    B : ndarray or None
+        Inverse shape of the perturbation; None is the identity.
+    n_jobs : int or None
+        Threads.
+    """
+
+    def __init__(self, X: np.ndarray, y: np.ndarray, labels: np.ndarray, B=None, n_jobs=None):
+        self.X, self.y, self.labels, self.B = X, y, labels, B
+        work = X.shape[0] * labels.size * (X.shape[1] + 20)
+        self._workers = Workers(n_threads(n_jobs) if work > 3_000_000 else 1)
+        self._parts = blocks(X.shape[0], at_most=_ROWS)
+
+    def evaluate(self, M: np.ndarray, A: np.ndarray, partials) -> tuple[float, np.ndarray, np.ndarray]:
+        """A sum over points, and its gradients in M and in the proxies A.
+
+        Parameters
+        ----------
+        M : ndarray of shape (n_features, n_features)
+        A : ndarray of shape (n_proxies, n_features)
+        partials : callable
+            ``partials(part, d, h) -> value, C, H`` of a block of points, C as large as d and H as h.
+        """
+        Y = A @ M  # rows M a_k
+        squares = np.einsum("kp,kp->k", A, Y)
+        YB = Y if self.B is None else Y @ self.B
+        h = _between(Y, YB)
+
+        def block(part: slice):
+            X = self.X[part]
+            # Up to the point's own xᵀMx, which no difference of two entries contains.
+            d = squares - 2.0 * (X @ Y.T)
+            value, C, H = partials(part, d, h)
+            return value, C.sum(axis=0), C.T @ X, H
+
+        found = self._workers.map(block, self._parts)
+        value = float(sum(part[0] for part in found))
+        degree, CX = sum(part[1] for part in found), sum(part[2] for part in found)
+        pull = degree[:, None] * A - CX  # rows Σ_i C_ik (a_k − x_i)
+        GM = A.T @ pull - CX.T @ A
+        GA = 2.0 * (pull @ M)
+        if found[0][3] is not None:
+            H = sum(part[3] for part in found)
+            H = H + H.T
+            slope = H.sum(axis=1)[:, None] * YB - H @ YB  # Lap(H + Hᵀ) A M B
+            GM = GM + 2.0 * (A.T @ slope)
+            GA += 2.0 * (slope @ M)
+        return value, (GM + GM.T) / 2, GA
+
+    def close(self) -> None:
+        """End the threads."""
+        self._workers.close()
+
+    def __enter__(self) -> "ProxyGeometry":
+        return self
+
+    def __exit__(self, *exc) -> None:
+        self.close()
+
+
+def _between(Y: np.ndarray, YB: np.ndarray) -> np.ndarray:
+    """``(y_k − y_l)ᵀ B (y_k − y_l)`` of all pairs of proxies: few, so no expansion into squares."""
+    h = np.empty((len(Y), len(Y)))
+    for k in range(len(Y)):
+        h[k] = np.einsum("lp,lp->l", Y - Y[k], YB - YB[k])
+    return h
+
+
+@njit(nogil=True, cache=True)
+def nearest_proxies(d, y, labels):
+    """For each point, its nearest proxy of its own class and its nearest of the other classes."""
+    n, m = d.shape
+    same = np.full(n, -1, np.int64)
+    other = np.full(n, -1, np.int64)
+    for i in range(n):
+        for k in range(m):
+            if labels[k] == y[i]:
+                if same[i] < 0 or d[i, k] < d[i, same[i]]:
+                    same[i] = k
+            elif other[i] < 0 or d[i, k] < d[i, other[i]]:
+                other[i] = k
+    return same, other

@@ -1,0 +1,285 @@
+"""Neighbourhood components with proxies, with or without the perturbation loss."""
+
+from collections.abc import Callable
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import validate_data
+
+from holdfast.constraints import class_proxies
+from holdfast.geometry.proxy_geometry import ProxyGeometry, nearest_proxies
+from holdfast.learners.base import MetricLearner
+from holdfast.metric import check_metric, components_of
+from holdfast.parameters import check_count
+from holdfast.solvers import LBFGS, Progress, Solution, Solver
+from holdfast.spaces import Factors, Points, PSDMatrices, Space
+from holdfast.terms import Perturbation, ProxySoftmax
+from holdfast.threads import single_threaded_blas
+
+_TURN = 10  # steps of the proxies, then of the metric, before the other's turn
+_ENOUGH = 1e-4  # an objective below it: every point surely has its class; M would grow without end
+
+
+class ProxyNCA(MetricLearner):
+    """``1/n Σ_i −log p(class of i) + weight · perturbation``, over M and proxies, in turn.
+
+    ``p`` is a softmax over all proxies of ``−d²_M(x_i, a_k)/T``: ProxyNCA++, see
+    :class:`~holdfast.terms.ProxySoftmax`. Rows and proxies are first scaled to a common length, as the paper
+    has it for unit length. With a :class:`~holdfast.Perturbation` this is the paper's PNCA-PL: a row, its
+    nearest proxy of its own class and its nearest of another make a triplet, and one on the wrong side is
+    charged ``τ² + r²``. The nearest proxy predicts the class.
+
+    M and proxies take turns of 10 steps, the proxies for 200 steps at most; then M alone is learned to the
+    end. Gradients are those of the stated loss; those printed in the paper have misprints.
+
+    Parameters
+    ----------
+    n_proxies : int, default=3
+        Proxies per class; they start at the centres of k-means. A class with fewer distinct rows has fewer.
+    temperature : float, default=0.1
+        T, for rows of unit length.
+    perturbation : Perturbation or None, default=None
+        The loss that enlarges the adversarial margin.
+    normalize : bool, default=True
+        Whether rows and proxies are scaled to a common length, which is the mean length of the rows (1, if
+        they have unit length already: then nothing happens to the rows). If not, both are taken as they
+        are and T is in units of the mean squared length.
+    n_proxy_steps : int, default=200
+        The proxies stay where they are after so many steps.
+    solver : solver or None, default=None
+        None is :class:`~holdfast.solvers.LBFGS`.
+    init : array-like of shape (n_features, n_features) or None, default=None
+        The metric to start from; None is the identity.
+    random_state : int, RandomState or None, default=None
+        Seeds the k-means behind the proxies.
+    n_jobs, callback, verbose
+        As for :class:`~holdfast.LMNN`.
+
+    Attributes
+    ----------
+    prototypes_ : ndarray of shape (n_prototypes, n_features)
+        The proxies, in the space and at the length of the rows.
+    prototype_labels_ : ndarray of shape (n_prototypes,)
+        Their classes, as labels.
+    classes_ : ndarray of shape (n_classes,)
+    components_, objective_, n_iter_, n_evaluations_, n_features_in_, feature_names_in_
+        As for :class:`~holdfast.LMNN`; steps of M and of the proxies count alike.
+
+    References
+    ----------
+    Teh, DeVries and Taylor, "ProxyNCA++: revisiting and revitalizing proxy neighborhood component analysis",
+    ECCV 2020. Yang, Guo, Dong and Xue, "Towards certified robustness of distance metric learning",
+    supplement B.2.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.neighbors import KNeighborsClassifier
+    >>> from holdfast import ProxyNCA
+    >>> X, y = load_iris(return_X_y=True)
+    >>> pnca = ProxyNCA(n_proxies=2, random_state=0).fit(X - X.mean(axis=0), y)
+    >>> nearest = KNeighborsClassifier(1).fit(pnca.transform(pnca.prototypes_), pnca.prototype_labels_)
+    >>> bool(nearest.score(pnca.transform(X - X.mean(axis=0)), y) > 0.8)
+    True
+    """
+
+    def __init__(
+        self,
+        n_proxies: int = 3,
+        temperature: float = 0.1,
+        perturbation=None,
+        normalize: bool = True,
+        n_proxy_steps: int = 200,
+        solver=None,
+        init=None,
+        random_state=None,
+        n_jobs: int | None = None,
+        callback=None,
+        verbose: int = 0,
+    ):
+        self.n_proxies = n_proxies
+        self.temperature = temperature
+        self.perturbation = perturbation
+        self.normalize = normalize
+        self.n_proxy_steps = n_proxy_steps
+        self.solver = solver
+        self.init = init
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.callback = callback
+        self.verbose = verbose
+
+    def fit(self, X, y=None):
+        """Learn the metric and the proxies from labels.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+
+        Returns
+        -------
+        self
+        """
+        solver = self._checked_solver()
+        X, y = validate_data(self, X, y, dtype=np.float64, order="C", ensure_min_samples=2)
+        check_classification_targets(y)
+        self.classes_, codes = np.unique(y, return_inverse=True)
+        if self.classes_.size < 2:
+            raise ValueError(
+                f"The target has only one class ({self.classes_[0]!r}): there is nothing to tell apart."
+            )
+        B = None if self.perturbation is None else self.perturbation.slope_matrix(X.shape[1], X)
+        norms = np.linalg.norm(X, axis=1, keepdims=True)
+        length = float(norms.mean()) or 1.0
+        if self.normalize and np.abs(norms - 1.0).max() > 1e-9:
+            X = length * np.divide(X, norms, out=np.zeros_like(X), where=norms > 0)
+        square = length**2 if self.normalize else float(np.mean(norms**2)) or 1.0
+        start, labels = class_proxies(X, codes, self.n_proxies, self.random_state)
+        loss = _Loss(
+            ProxySoftmax(self.temperature * square), self.perturbation, length if self.normalize else None
+        )
+        with single_threaded_blas(), ProxyGeometry(X, codes, labels, B, self.n_jobs) as geometry:
+            M, A = self._alternate(solver, loss, geometry, start, X.shape[1])
+        self.prototypes_ = loss.scaled(A)
+        self.prototype_labels_ = self.classes_[labels]
+        self.components_ = components_of(M)
+        return self
+
+    def _alternate(self, solver: Solver, loss: "_Loss", geometry: ProxyGeometry, A, p: int):
+        """M and proxies in turn, then M alone."""
+        space: Space = Factors() if solver.needs == "bounds" else PSDMatrices(floor=1e-10)
+        M0 = np.eye(p) if self.init is None else check_metric(self.init, p, "init")
+        x = space.start(M0)
+        told = _Told(self)
+
+        def of_metric(x: np.ndarray) -> tuple[float, np.ndarray]:
+            value, G, _ = loss(geometry, space.metric(x), A)
+            return value, space.gradient(G, x)
+
+        def of_proxies(A: np.ndarray) -> tuple[float, np.ndarray]:
+            value, _, G = loss(geometry, space.metric(x), A)
+            return value, G
+
+        left = self.n_proxy_steps
+        while left > 0 and not told.stop:
+            before = told.value
+            moved = solver.minimize(of_proxies, Points(), A, told.turn(min(_TURN, left)))
+            A, left = moved.x, left - max(1, moved.n_iter)
+            turned = solver.minimize(of_metric, space, x, told.turn(_TURN))
+            x = turned.x
+            told.add(moved, turned)
+            if before - told.value <= solver.tol * abs(told.value):
+                break
+        if not told.stop:
+            last = solver.minimize(of_metric, space, x, told.turn(None))
+            x = last.x
+            told.add(last)
+            if self.verbose:
+                print(f"[ProxyNCA] {last.message}")
+        self.objective_ = np.array(told.trace)
+        self.n_iter_ = len(told.trace) - 1
+        self.n_evaluations_ = told.n_evaluations
+        return space.metric(x), A
+
+    def _checked_solver(self) -> Solver:
+        check_count("ProxyNCA", "n_proxies", self.n_proxies)
+        check_count("ProxyNCA", "n_proxy_steps", self.n_proxy_steps, at_least=0)
+        ProxySoftmax(self.temperature).check()
+        if self.perturbation is not None:
+            if not isinstance(self.perturbation, Perturbation):
+                raise ValueError(
+                    "perturbation must be None or a Perturbation, for example "
+                    f"Perturbation(tau=0.2, weight=4.0); got {self.perturbation!r}."
+                )
+            self.perturbation.check()
+        solver = LBFGS() if self.solver is None else clone(self.solver)
+        if not isinstance(solver, Solver):
+            raise ValueError(
+                "solver must be None or a solver such as holdfast.solvers.ProjectedGradient(); "
+                f"got {self.solver!r}."
+            )
+        return solver
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        return tags
+
+
+class _Loss:
+    """The objective as a function of M and free proxies, which it scales to the rows' length."""
+
+    def __init__(self, softmax: ProxySoftmax, perturbation: Perturbation | None, length: float | None):
+        self.softmax, self.perturbation, self.length = softmax, perturbation, length
+
+    def scaled(self, A: np.ndarray) -> np.ndarray:
+        if self.length is None:
+            return A
+        norm = np.linalg.norm(A, axis=1, keepdims=True)
+        return A * np.divide(self.length, norm, out=np.zeros_like(norm), where=norm > 0)
+
+    def __call__(self, geometry: ProxyGeometry, M: np.ndarray, A: np.ndarray):
+        """Value, gradient in M and gradient in A."""
+        n = geometry.X.shape[0]
+        S = self.scaled(A)
+
+        def partials(part: slice, d: np.ndarray, h: np.ndarray):
+            y = geometry.y[part]
+            value, C = self.softmax.value_and_partials(d, y, geometry.labels)
+            if self.perturbation is None:
+                return value / n, C / n, None
+            same, other = nearest_proxies(d, y, geometry.labels)
+            rows = np.arange(len(d))
+            total, da, db, dh = self.perturbation.value_and_partials(
+                d[rows, same], d[rows, other], h[same, other], signed=True
+            )
+            assert da is not None and db is not None and dh is not None
+            C[rows, same] += self.perturbation.weight * da
+            C[rows, other] += self.perturbation.weight * db
+            H = np.zeros_like(h)
+            np.add.at(H, (same, other), self.perturbation.weight * dh)
+            return (value + self.perturbation.weight * total) / n, C / n, H / n
+
+        value, GM, GS = geometry.evaluate(M, S, partials)
+        if self.length is None:
+            return value, GM, GS
+        # Through S = length · A/‖A‖: the part along A is lost.
+        norm = np.linalg.norm(A, axis=1, keepdims=True)
+        U = np.divide(A, norm, out=np.zeros_like(A), where=norm > 0)
+        GA = GS - np.sum(GS * U, axis=1, keepdims=True) * U
+        return value, GM, GA * np.divide(self.length, norm, out=np.zeros_like(norm), where=norm > 0)
+
+
+class _Told:
+    """The run over several turns: one trace, one callback, and when to stop."""
+
+    def __init__(self, learner: ProxyNCA):
+        self._learner = learner
+        self.trace: list[float] = []
+        self.n_evaluations = 0
+        self.stop = False
+
+    @property
+    def value(self) -> float:
+        return self.trace[-1] if self.trace else np.inf
+
+    def turn(self, steps: int | None) -> Callable[[Progress], bool]:
+        """A callback that ends a turn after so many steps."""
+        offset = len(self.trace)
+
+        def callback(progress: Progress) -> bool:
+            learner = self._learner
+            if learner.verbose and (learner.verbose > 1 or progress.iteration % 10 == 0):
+                print(f"[ProxyNCA] step {offset + progress.iteration:4d}   objective {progress.value:.6g}")
+            asked = callable(learner.callback) and learner.callback(progress) is True
+            self.stop = self.stop or asked or progress.value < _ENOUGH
+            return self.stop or progress.iteration == steps
+
+        return callback
+
+    def add(self, *solutions: Solution) -> None:
+        for solution in solutions:
+            self.trace += solution.trace if not self.trace else solution.trace[1:]
+            self.n_evaluations += solution.n_evaluations
