@@ -8,7 +8,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from holdfast.certificates.problem import NeighborProblem
-from holdfast.certificates.votes import winner
+from holdfast.certificates.votes import tallies, winner
 from holdfast.constraints.search import nearest
 from holdfast.learners.fixed import Euclidean
 from holdfast.parameters import check_count
@@ -129,8 +129,8 @@ class CertifiedKNeighborsClassifier(_CertifiedClassifier):
         check_count(type(self).__name__, "n_neighbors", self.n_neighbors)
         if self.n_neighbors > X.shape[0]:
             raise ValueError(
-                f"n_neighbors={self.n_neighbors}, but there are only {X.shape[0]} training rows: lower "
-                "n_neighbors, or bring more data."
+                f"n_neighbors={self.n_neighbors} is more than the training rows (n_samples={X.shape[0]}): "
+                "lower n_neighbors, or bring more data."
             )
         self.classes_, codes = np.unique(y, return_inverse=True)
         self.components_ = self._fit_learner(X, y)
@@ -138,10 +138,16 @@ class CertifiedKNeighborsClassifier(_CertifiedClassifier):
         return self
 
     def predict_proba(self, X) -> np.ndarray:
-        """The share of each class among the k nearest, in the order of ``classes_``."""
+        """The share of each class among the k nearest, in the order of ``classes_``.
+
+        Where votes are equal, the class that wins the tie is ahead by a billionth, so that the largest
+        share is always that of the prediction.
+        """
         codes, C = self._nearest_codes(X), len(self.classes_)
-        cells = np.arange(len(codes))[:, None] * C + codes
-        return np.bincount(cells.ravel(), minlength=len(codes) * C).reshape(-1, C) / self._k()
+        tally = tallies(codes, C).astype(np.float64)
+        tied = (tally == tally.max(axis=1, keepdims=True)).sum(axis=1) > 1
+        tally[np.arange(len(codes)), _winners(codes, C)] += np.where(tied, 1e-9, 0.0)
+        return tally / tally.sum(axis=1, keepdims=True)
 
     def _k(self) -> int:
         return self.n_neighbors

@@ -7,9 +7,7 @@ from holdfast.constraints.search import nearest_by_class
 from holdfast.geometry import adversarial_margin, closest_adversarial
 
 
-def nearest_triplets(
-    L: np.ndarray, X, y, reference, n_jobs: int | None = None
-) -> tuple[np.ndarray, np.ndarray]:
+def nearest_triplets(L: np.ndarray, X, y, reference, n_jobs: int | None = None) -> tuple[np.ndarray, np.ndarray]:
     """The nearest target and the nearest impostor of each row, under the metric ``M = LᵀL``.
 
     Parameters

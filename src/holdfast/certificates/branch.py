@@ -310,7 +310,7 @@ def _node(tree, slot, state, data, modes, best_z):
         for p in targets:
             gap = phi[highest] - phi[p] - unsure
             if gap > 0.0 and not _holds(excused, n_excused, p) and not _holds(must, n_held, p):
-                reach = gap / (dual_length(V, highest, p, 0) + blur)
+                reach = _ratio(gap, dual_length(V, highest, p, 0) + blur)
                 found = insert(-reach, p, keys, worst, found, slots + 2)
         if found > slots:
             child = new_child(tree, slot, _beyond(bound, along, -keys[0] - off, within))
@@ -365,7 +365,7 @@ def _node(tree, slot, state, data, modes, best_z):
             gap = phi[p] - near[t] - unsure
             if gap <= 0.0:
                 break
-            reach = gap / (dual_length(V, p, nearest[t], 0) + blur)
+            reach = _ratio(gap, dual_length(V, p, nearest[t], 0) + blur)
             if _holds(must, n_held, nearest[t]):
                 held = max(held, reach)
             else:
@@ -385,6 +385,11 @@ def _node(tree, slot, state, data, modes, best_z):
             tree[1][child, LAST] = rank
             favourite = _put(tree, child, favourite)
     _follow(tree, favourite)
+
+
+@njit(nogil=True, cache=True)
+def _ratio(gap, slope):
+    return gap / slope if slope > 0.0 else np.inf
 
 
 @njit(nogil=True, cache=True)

@@ -10,6 +10,7 @@ from sklearn.utils import check_array
 from holdfast.attacks.segment import segment
 from holdfast.certificates.certificate import Certificate, meet
 from holdfast.certificates.exact_1nn import exact_1nn
+from holdfast.certificates.exact_knn import exact_knn
 from holdfast.certificates.input_space import unit_rows
 from holdfast.certificates.knn_lower import knn_lower
 from holdfast.certificates.norms import L2, Norm
@@ -142,14 +143,13 @@ class Question:
         fold = self.seen.fold
         if fold.after is not None:
             return self._through_the_sphere(rows, codes, method, budget, n_jobs)
-        problem = self.seen.problem(
-            fold.before, self.norm, lower=self.lower, upper=self.upper, frozen=self.frozen
-        )
+        problem = self.seen.problem(fold.before, self.norm, lower=self.lower, upper=self.upper, frozen=self.frozen)
         return _engine(problem, fold(rows), codes, rows, method, budget, n_jobs)
 
     def _through_the_sphere(self, rows, codes, method, budget, n_jobs) -> Bounds:
         """A chord r on the unit sphere needs a move of ``‖z‖ r√(1 − r²/4)`` (of ``‖z‖`` beyond r = √2)."""
         before, after = self.seen.fold.before, self.seen.fold.after
+        assert after is not None
         Z = before(rows)
         found = _engine(self.seen.problem(after, L2()), after(unit_rows(Z)), codes, None, method, budget, n_jobs)
         r = np.minimum(found.lower, np.sqrt(2.0))
@@ -176,7 +176,10 @@ class Question:
         loose = np.flatnonzero(~meet(bounds.lower, size))
         if loose.size:
             walked = segment(
-                self.seen.predict, rows[loose], codes[loose], self._ends(rows[loose], codes[loose], n_jobs),
+                self.seen.predict,
+                rows[loose],
+                codes[loose],
+                self._ends(rows[loose], codes[loose], n_jobs),
                 self.norm.lengths,
             )
             length = np.where(np.isfinite(walked).all(axis=1), self.norm.lengths(walked - rows[loose]), np.inf)
@@ -209,15 +212,11 @@ class Question:
             yield self._inside(moved, rows)
 
 
-def _engine(
-    problem: NeighborProblem, queries, codes, inputs, method: str, budget: float, n_jobs
-) -> Bounds:
+def _engine(problem: NeighborProblem, queries, codes, inputs, method: str, budget: float, n_jobs) -> Bounds:
     if method == "lower":
         return knn_lower(problem, queries, codes, inputs=inputs, n_jobs=n_jobs)
     if problem.n_neighbors == 1:
         return exact_1nn(problem, queries, codes, inputs=inputs, n_jobs=n_jobs)
-    from holdfast.certificates.exact_knn import exact_knn
-
     return exact_knn(problem, queries, codes, inputs=inputs, n_jobs=n_jobs, budget=Budget(seconds=budget))
 
 

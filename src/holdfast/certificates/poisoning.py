@@ -4,6 +4,7 @@ import numpy as np
 from sklearn.utils import check_array
 
 from holdfast.certificates.view import view
+from holdfast.certificates.votes import tallies
 from holdfast.constraints.search import nearest
 
 
@@ -41,10 +42,7 @@ def poisoning_tolerance(model, X, *, reference=None, n_jobs: int | None = None) 
     seen = view(model, reference)
     rows = check_array(X, dtype=np.float64, input_name="X")
     codes = seen.codes[nearest(seen.points, seen.fold(rows), seen.n_neighbors, n_jobs)]
-    C = len(seen.classes)
-    cells = np.arange(len(rows))[:, None] * C + codes
-    tally = np.bincount(cells.ravel(), minlength=len(rows) * C).reshape(-1, C)
-    ranked = np.sort(tally, axis=1)
-    runner_up = ranked[:, -2] if C > 1 else np.zeros(len(rows), int)
+    ranked = np.sort(tallies(codes, len(seen.classes)), axis=1)
+    runner_up = ranked[:, -2] if len(seen.classes) > 1 else np.zeros(len(rows), int)
     lead = ranked[:, -1] - runner_up
     return np.maximum((lead + 1) // 2 - 1, 0)

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from sklearn.neighbors import KNeighborsClassifier
@@ -35,7 +36,7 @@ class View:
         Of an input row.
     """
 
-    model: object
+    model: Any
     fold: Fold
     points: np.ndarray
     codes: np.ndarray
@@ -96,7 +97,16 @@ def view(model, reference=None) -> View:
 
 def as_norm(norm, n_features: int) -> Norm:
     """``2``, ``inf``, ``1``, their names, or a matrix ``A_0``, as a norm."""
-    named = {"l2": L2, "linf": LInf, "l1": L1, "2": L2, "inf": LInf, "1": L1, "2.0": L2, "1.0": L1}
+    named: dict[str, type[L2] | type[LInf] | type[L1]] = {
+        "l2": L2,
+        "linf": LInf,
+        "l1": L1,
+        "2": L2,
+        "inf": LInf,
+        "1": L1,
+        "2.0": L2,
+        "1.0": L1,
+    }
     if isinstance(norm, (L2, LInf, L1, Ellipsoid)):
         return norm
     if np.ndim(norm) > 0:
@@ -104,9 +114,7 @@ def as_norm(norm, n_features: int) -> Norm:
     try:
         return named[str(norm).lower()]()
     except KeyError:
-        raise ValueError(
-            f"norm must be 2, numpy.inf, 1, or a positive definite matrix A_0; got {norm!r}."
-        ) from None
+        raise ValueError(f"norm must be 2, numpy.inf, 1, or a positive definite matrix A_0; got {norm!r}.") from None
 
 
 def _steps(model) -> Sequence:

@@ -24,6 +24,12 @@ def votes(problem: NeighborProblem, queries: np.ndarray) -> np.ndarray:
     return out
 
 
+def tallies(codes: np.ndarray, n_classes: int) -> np.ndarray:
+    """Votes for each class in each row of class codes, of shape (n_rows, n_classes)."""
+    cells = np.arange(len(codes))[:, None] * n_classes + codes
+    return np.bincount(cells.ravel(), minlength=len(codes) * n_classes).reshape(-1, n_classes)
+
+
 @njit(nogil=True, cache=True)
 def winner(labels, nearest, count, n_classes, lowest):
     """Who wins among ``nearest[:count]`` (sorted, nearest first)."""

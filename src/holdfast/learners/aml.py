@@ -24,8 +24,8 @@ class AML(TripletLearner):
     of similar and dissimilar pairs, original and adversarial.
 
     Both stages have closed forms, and both in terms of S and D alone, so that no adversarial pair is ever
-    made. With ``δ = x − x'``: a similar pair is stretched, ``π − π' = beta/(beta − 2) δ``; a dissimilar pair, along
-    an eigenvector of M with eigenvalue λ, by ``beta λ²/(beta λ² − 2)``.
+    made. With ``δ = x − x'``: a similar pair is stretched, ``π − π' = beta/(beta − 2) δ``; a dissimilar pair,
+    along an eigenvector of M with eigenvalue λ, by ``beta λ²/(beta λ² − 2)``.
 
     What was built. The original article's details were not available here; this learner follows the
     description above. Chosen here: similar pairs are (i, j) and dissimilar pairs (i, l) of the triplets
@@ -132,9 +132,10 @@ class AML(TripletLearner):
     def _scatters(self, X: np.ndarray, triplets) -> tuple[np.ndarray, np.ndarray]:
         """Mean ``X_ij`` over S and mean ``X_il`` over R, positive definite."""
         geometry = TripletGeometry(X, triplets, None, False, self.n_jobs)
-        similar, dissimilar = np.ones(triplets.targets.size), np.ones(len(triplets))
+        n_similar, n_dissimilar = triplets.targets.size, len(triplets)
+        similar, dissimilar = np.full(n_similar, 1.0 / n_similar), np.full(n_dissimilar, 1.0 / n_dissimilar)
         found = []
-        for weights in ((None, None, None, similar / similar.size), (None, dissimilar / dissimilar.size, None)):
+        for weights in ((None, None, None, similar), (None, dissimilar, None, None)):
             C = geometry.gradient_in_metric(*geometry.weights(*weights))
             found.append(C + self.ridge * (np.trace(C) / len(C) or 1.0) * np.eye(len(C)))
         geometry.close()

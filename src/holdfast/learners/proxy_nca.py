@@ -235,12 +235,12 @@ class _Loss:
             total, da, db, dh = self.perturbation.value_and_partials(
                 d[rows, same], d[rows, other], h[same, other], signed=True
             )
-            assert da is not None and db is not None and dh is not None
-            C[rows, same] += self.perturbation.weight * da
-            C[rows, other] += self.perturbation.weight * db
+            weight = self.perturbation.weight
             H = np.zeros_like(h)
-            np.add.at(H, (same, other), self.perturbation.weight * dh)
-            return (value + self.perturbation.weight * total) / n, C / n, H / n
+            C[rows, same] += np.multiply(weight, da)
+            C[rows, other] += np.multiply(weight, db)
+            np.add.at(H, (same, other), np.multiply(weight, dh))
+            return (value + weight * total) / n, C / n, H / n
 
         value, GM, GS = geometry.evaluate(M, S, partials)
         if self.length is None:

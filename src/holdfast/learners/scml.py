@@ -123,10 +123,14 @@ class SCML(TripletLearner):
         elif y is not None:
             y = column_or_1d(y)
             check_consistent_length(points, y)
-            self.basis_ = local_bases(points, y, self._count(points), self.random_state)
+            self.basis_ = self.make_basis(points, y)
         else:
             self.basis_ = triplet_bases(points, triplets, self._count(points), self.random_state)
         return points, triplets
+
+    def make_basis(self, X: np.ndarray, y: np.ndarray) -> np.ndarray:
+        """The bases that ``fit(X, y)`` would make; pass them as ``basis`` to make them once for many fits."""
+        return local_bases(X, y, self._count(X), self.random_state)
 
     def _count(self, X: np.ndarray) -> int:
         if self.n_basis is not None:
