@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 JOBS ?= 2
 
-.PHONY: demo test lint types doctest pytest test-lowest bench-speed format clean
+.PHONY: demo test lint types doctest pytest test-lowest bench-speed format clean clean-cache
 
 demo: $(VENV)/.ready
 	$(BIN)/python examples/demo.py
@@ -46,6 +46,10 @@ $(VENV)/.ready: pyproject.toml
 	test -x .venv-lowest/bin/python || $(PYTHON) -m venv .venv-lowest
 	.venv-lowest/bin/pip install -q --disable-pip-version-check $(LOWEST) -e ".[test]"
 	touch $@
+
+# numba notices a change in a file, but not one in a kernel that the file calls.
+clean-cache:
+	find src tests benchmarks -name '*.nb[ic]' -delete
 
 clean:
 	rm -rf $(VENV) .venv-lowest .bench build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -1,7 +1,6 @@
 """The result of learning: a Mahalanobis metric, as a matrix and as a linear map."""
 
 import numpy as np
-from scipy.linalg import eigh
 from sklearn.utils import check_array
 
 
@@ -15,7 +14,7 @@ def check_metric(M, n_features: int | None = None, name: str = "M") -> np.ndarra
     scale = np.abs(M).max()
     if np.abs(M - M.T).max() > 1e-8 * scale:
         raise ValueError(f"{name} is not symmetric; a metric must be.")
-    lowest = eigh(M, eigvals_only=True, subset_by_index=[0, 0])[0] if scale > 0 else 0.0
+    lowest = np.linalg.eigvalsh(M)[0] if scale > 0 else 0.0
     if lowest < -1e-8 * scale:
         raise ValueError(
             f"{name} is not positive semi-definite (smallest eigenvalue {lowest:.3g}), so it is not a metric."
@@ -39,7 +38,7 @@ def components_of(M: np.ndarray) -> np.ndarray:
     array([[0., 2.],
            [1., 0.]])
     """
-    values, V = eigh(M, driver="evd")
+    values, V = np.linalg.eigh(M)
     values, V = values[::-1], V[:, ::-1]
     rank = max(1, int(np.sum(values > values.size * np.finfo(float).eps * max(values[0], 0.0))))
     L = np.sqrt(np.maximum(values[:rank], 0.0))[:, None] * V[:, :rank].T

@@ -3,7 +3,6 @@
 import warnings
 
 import numpy as np
-from scipy.linalg import eigh
 from sklearn.exceptions import ConvergenceWarning
 
 from holdfast.geometry import TripletGeometry
@@ -143,7 +142,7 @@ class AML(TripletLearner):
 
     def _confuse(self, M: np.ndarray, S: np.ndarray, D: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The scatters of the adversarial pairs."""
-        values, V = eigh(M)
+        values, V = np.linalg.eigh(M)
         squares = self.beta * np.maximum(values / values.mean(), 0.0) ** 2
         with np.errstate(divide="ignore"):
             stretch = np.where(squares > 3.0, squares / np.maximum(squares - 2.0, 1e-300), _LONGEST)
@@ -153,9 +152,9 @@ class AML(TripletLearner):
 
 def _geometric_mean(S: np.ndarray, D: np.ndarray) -> np.ndarray:
     """``S⁻¹ # D = S^-½ (S^½ D S^½)^½ S^-½``, which minimises ``tr(M S) + tr(M⁻¹ D)``."""
-    values, V = eigh(S)
+    values, V = np.linalg.eigh(S)
     root, inverse = (V * np.sqrt(values)) @ V.T, (V / np.sqrt(values)) @ V.T
-    inner, U = eigh(root @ D @ root)
+    inner, U = np.linalg.eigh(root @ D @ root)
     M = inverse @ ((U * np.sqrt(np.maximum(inner, 0.0))) @ U.T) @ inverse
     return (M + M.T) / 2
 
