@@ -5,7 +5,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice, product
+from itertools import product
 from typing import Any
 
 import joblib
@@ -130,7 +130,8 @@ class PerturbationSearchCV(ClassifierMixin, MetaEstimatorMixin, TransformerMixin
         Whether fits of 5, then 15 iterations sort out half of the candidates each; the others continue from
         there. It helps where fits are long.
     n_jobs : int or None, default=None
-        Fits at a time, each on one thread. The result does not depend on it.
+        Processes, each fit on one thread (threads would wait for one another: measured, five times slower
+        than one). The result does not depend on it.
     random_state : int, RandomState or None, default=None
         Seeds draws and folds.
     verbose : int, default=0
@@ -206,9 +207,7 @@ class PerturbationSearchCV(ClassifierMixin, MetaEstimatorMixin, TransformerMixin
         learner = _single_threaded(self.estimator)
         triplets = _triplets(learner, X, codes)
         self.tau_max_ = _tau_max(learner, X, triplets)
-        folds = [
-            _Fold.of(learner, X, y, codes, train, test) for train, test in self._splits(X, y, rng)
-        ]
+        folds = [_Fold.of(learner, X, y, codes, train, test) for train, test in self._splits(X, y, rng)]
         self.n_splits_ = len(folds)
 
         rows: list[_Candidate] = []
@@ -283,30 +282,35 @@ class PerturbationSearchCV(ClassifierMixin, MetaEstimatorMixin, TransformerMixin
         self._score(learner, alive, folds, 0)
 
     def _score(self, learner, candidates, folds, iterations: int) -> None:
-        tasks = [(c, f) for c in candidates for f in range(len(folds))]
+        # A fold is large and a candidate small: each task takes some candidates to one fold.
+        size = max(1, min(10, -(-len(candidates) * len(folds) // (4 * joblib.effective_n_jobs(self.n_jobs)))))
+        tasks = [
+            (candidates[start : start + size], f)
+            for start in range(0, len(candidates), size)
+            for f in range(len(folds))
+        ]
         calls = (
             joblib.delayed(_fit_and_score)(
-                clone(learner).set_params(**c.parameters),
+                [(clone(learner).set_params(**c.parameters), c.starts.get(f)) for c in some],
                 folds[f],
                 self.scoring,
                 self.n_neighbors,
                 iterations,
-                c.starts.get(f),
             )
-            for c, f in tasks
+            for some, f in tasks
         )
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)  # the final fit tells
-            parallel = joblib.Parallel(self.n_jobs, prefer="threads", return_as="generator")
-            for c in candidates:
-                c.scores, c.seconds, c.iterations = [], [], iterations
-            for done, ((c, f), result) in enumerate(zip(tasks, parallel(calls), strict=True), 1):
-                score, seconds, c.starts[f] = result
+        for c in candidates:
+            c.scores, c.seconds, c.iterations = [], [], iterations
+        done = 0
+        parallel = joblib.Parallel(self.n_jobs, prefer="processes", return_as="generator")
+        for (some, f), results in zip(tasks, parallel(calls), strict=True):
+            for c, (score, seconds, c.starts[f]) in zip(some, results, strict=True):
                 c.scores.append(score)
                 c.seconds.append(seconds)
-                if self.verbose and (done % (10 * len(folds)) == 0 or done == len(tasks)):
-                    leader = max(np.mean(k.scores) for k in candidates if len(k.scores) == len(folds))
-                    print(f"[search] {done} of {len(tasks)} fits, best {self.scoring} {leader:.4f}")
+            done += len(some)
+            if self.verbose and f == len(folds) - 1:
+                leader = max(c.mean for c in candidates if len(c.scores) == len(folds))
+                print(f"[search] {done} of {len(candidates) * len(folds)} fits, best score {leader:.4f}")
 
     def _tell(self, rows: list["_Candidate"]) -> None:
         order = sorted(range(len(rows)), key=lambda k: rows[k].order(), reverse=True)
@@ -435,13 +439,13 @@ def _candidates(space: Space, n_draws: int, n_features: int, tau_max: float, rng
         name: entry(known) if callable(entry) and not _is_conditional(entry, known) else entry
         for name, entry in space.items()
     }
-    if all(isinstance(entry, Sequence) for entry in resolved.values()):
-        sizes = math.prod(len(entry) for entry in resolved.values())
-        every = product(*resolved.values())
-        if sizes > n_draws:
-            chosen = set(rng.choice(sizes, n_draws, replace=False).tolist())
-            every = (c for k, c in enumerate(every) if k in chosen)
-        return [dict(zip(resolved, combination, strict=True)) for combination in islice(every, n_draws)]
+    lists = {name: entry for name, entry in resolved.items() if isinstance(entry, Sequence)}
+    if len(lists) == len(resolved):
+        combinations = list(product(*lists.values()))
+        if len(combinations) > n_draws:
+            chosen = np.sort(rng.choice(len(combinations), n_draws, replace=False))
+            combinations = [combinations[k] for k in chosen]
+        return [dict(zip(lists, combination, strict=True)) for combination in combinations]
     found = []
     for _ in range(n_draws):
         drawn: dict[str, Any] = {}
@@ -464,21 +468,26 @@ def _is_conditional(entry: Callable[[Known], Any], known: Known) -> bool:
 # -- one fit -----------------------------------------------------------------------------------------
 
 
-def _fit_and_score(learner, fold: _Fold, scoring, n_neighbors: int, iterations: int, start):
-    """Score and time of one candidate on one fold, and where a short fit ended."""
-    began = time.perf_counter()
-    if fold.basis is not None:
-        learner.set_params(basis=fold.basis)
-    if start is not None:
-        learner.set_params(init=start)
-    if iterations:
-        learner.set_params(callback=lambda progress: progress.iteration >= iterations)
-    _fit(learner, fold.X, fold.y, fold.triplets)
-    seconds = time.perf_counter() - began
-    ended = None
-    if iterations:
-        ended = learner.w_ if isinstance(learner, SCML) else learner.get_mahalanobis_matrix()
-    return _score_of(learner, fold, scoring, n_neighbors), seconds, ended
+def _fit_and_score(tasks, fold: _Fold, scoring, n_neighbors: int, iterations: int) -> list[tuple]:
+    """Score and seconds of some learners on one fold, and where a short fit ended."""
+    found = []
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # the final fit tells
+        for learner, start in tasks:
+            began = time.perf_counter()
+            if fold.basis is not None:
+                learner.set_params(basis=fold.basis)
+            if start is not None:
+                learner.set_params(init=start)
+            if iterations:
+                learner.set_params(callback=lambda progress: progress.iteration >= iterations)
+            _fit(learner, fold.X, fold.y, fold.triplets)
+            seconds = time.perf_counter() - began
+            ended = None
+            if iterations:
+                ended = learner.w_ if isinstance(learner, SCML) else learner.get_mahalanobis_matrix()
+            found.append((_score_of(learner, fold, scoring, n_neighbors), seconds, ended))
+    return found
 
 
 def _score_of(learner, fold: _Fold, scoring, n_neighbors: int) -> float:
@@ -537,9 +546,7 @@ def _can_be_short(learner) -> bool:
 
 def _triplets(learner, X: np.ndarray, y: np.ndarray) -> Triplets:
     """The triplets the learner would make (the paper's 3 × 10 for one that makes none)."""
-    return knn_triplets(
-        X, y, getattr(learner, "n_neighbors", 3), getattr(learner, "n_impostors", 10), n_jobs=1
-    )
+    return knn_triplets(X, y, getattr(learner, "n_neighbors", 3), getattr(learner, "n_impostors", 10), n_jobs=1)
 
 
 def _tau_max(learner, X: np.ndarray, triplets: Triplets) -> float:

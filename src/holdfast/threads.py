@@ -10,6 +10,7 @@ import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from functools import partial
 from itertools import pairwise
 
 import joblib
@@ -53,8 +54,8 @@ class Workers:
         self._pool = ThreadPoolExecutor(self.threads - 1) if self.threads > 1 else None
 
     def cut(self, n: int) -> list[slice]:
-        """Slices of ``range(n)`` for work whose result does not depend on the cut."""
-        return blocks(n) if self.threads > 1 else [slice(0, n)]
+        """Slices of ``range(n)``, a few a thread, for work whose result does not depend on the cut."""
+        return blocks(n, at_most=max(1, -(-n // (3 * self.threads)))) if self.threads > 1 else [slice(0, n)]
 
     def map(self, task: Callable[[slice], object], parts: list[slice]) -> list:
         """``[task(part) for part in parts]``; the tasks must release the GIL to gain."""
@@ -94,29 +95,34 @@ class Workers:
 class _BlasLimit:
     """Counts the fits under way: the first limits BLAS, the last gives the old limit back.
 
-    The limit belongs to the process, so two fits in two threads would otherwise restore each
-    other's limit instead of the user's.
+    The limit belongs to the process, so two fits in two threads would otherwise restore each other's
+    limit instead of the user's. Some BLAS libraries listen only to the thread that set a limit, and the
+    last to leave need not be the first that came: a thread of its own does both.
     """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._inside = 0
         self._controller: ThreadpoolController | None = None
+        self._thread: ThreadPoolExecutor | None = None
         self._limiter = None
 
     def enter(self) -> None:
         with self._lock:
             if self._inside == 0:
                 self._controller = self._controller or ThreadpoolController()
-                self._limiter = self._controller.limit(limits=1, user_api="blas")
+                self._thread = ThreadPoolExecutor(1)
+                limit = partial(self._controller.limit, limits=1, user_api="blas")
+                self._limiter = self._thread.submit(limit).result()
             self._inside += 1
 
     def leave(self) -> None:
         with self._lock:
             self._inside -= 1
-            if self._inside == 0 and self._limiter is not None:
-                self._limiter.restore_original_limits()
-                self._limiter = None
+            if self._inside == 0 and self._thread is not None and self._limiter is not None:
+                self._thread.submit(self._limiter.restore_original_limits).result()
+                self._thread.shutdown()
+                self._thread = self._limiter = None
 
 
 _blas = _BlasLimit()

@@ -26,9 +26,9 @@ def empty_tree(capacity, k, Q):
     nodes solved, slot to solve next (-1: the heap's first), 1 if a node was lost for want of room.
     """
     return (
-        np.empty(capacity), np.zeros((capacity, 6), np.int32), np.empty((capacity, k), np.int32),
-        np.empty((capacity, Q), np.int32), np.empty((capacity, MUST), np.int32),
-        np.empty((capacity, ACTIVE, 2), np.int32), np.empty((capacity, ACTIVE)),
+        np.empty(capacity), np.zeros((capacity, 6), np.int64), np.empty((capacity, k), np.int64),
+        np.empty((capacity, Q), np.int64), np.empty((capacity, MUST), np.int64),
+        np.empty((capacity, ACTIVE, 2), np.int64), np.empty((capacity, ACTIVE)),
         np.empty(capacity, np.int64), np.arange(capacity - 1, -1, -1),
         np.array([np.inf, np.inf, np.inf]), np.array([0, capacity, 0, -1, 0]),
     )  # fmt: skip
@@ -227,7 +227,8 @@ def _solve(tree, slot, state, data, modes, phi):
             if edge < 0:
                 return bound
             a[:] = -side * back[edge]
-            ended = enter(a, -(up[edge] if side > 0 else down[edge]), -1 if side > 0 else -2, edge, state, rounding)
+            room, tag = (up[edge], -1) if side > 0 else (down[edge], -2)
+            ended = enter(a, -room, tag, edge, state, rounding)
         bound = max(bound, ended, certified(state, rounding))
         if ended != 0.0 or bound >= limit:
             facts[1] = min(facts[1], bound)

@@ -95,8 +95,11 @@ def _nearest(U, V, labels, back, stretch, u, y, rounding, down, up, D, state, be
     targets = np.flatnonzero(labels == y)
     if targets.size == 0:
         return 0.0
-    targets = targets[np.argsort(D[targets])]
-    near = min(targets.size, _NEAREST)
+    gaps, near = np.empty(_NEAREST), np.empty(_NEAREST, np.int64)
+    n_near = 0
+    for j in targets:
+        n_near = insert(D[j], j, gaps, near, n_near, _NEAREST)
+    nearest = D[near[0]]
     keys, first = np.empty(_FIRST), np.empty(_FIRST, np.int64)
     n_first = 0
     for l in range(D.size):
@@ -114,35 +117,38 @@ def _nearest(U, V, labels, back, stretch, u, y, rounding, down, up, D, state, be
                 continue
             if turn == 0:
                 done[l] = True
-            nearest = D[targets[0]]
             # ‖a_lj‖* ≤ t (d_l + d_j): a far l is settled by its distance
             bound = 0.0
             if D[l] > nearest:
-                bound = safe_radius(0.5 * (D[l] - nearest), stretch * (np.sqrt(D[l]) + np.sqrt(nearest)), rounding)
-            for i in range(near):
-                if bound >= best or D[targets[i]] >= D[l]:
+                slope = stretch * (np.sqrt(D[l]) + np.sqrt(nearest))
+                bound = safe_radius(0.5 * (D[l] - nearest), slope, rounding)
+            for i in range(n_near):
+                j = near[i]
+                if bound >= best or D[j] >= D[l]:
                     break
-                j = targets[i]
                 bound = max(bound, safe_radius(0.5 * (D[l] - D[j]), dual_length(V, l, j, 0), rounding))
             if bound >= best:
                 low = min(low, bound)
                 continue
             bounds[count], kept[count] = bound, l
             count += 1
-        for i in np.argsort(bounds[:count]):
-            if bounds[i] >= best:
-                low = min(low, bounds[i])
-                continue
+        for _ in range(count):  # by growing bound, until it reaches the best
+            i = np.argmin(bounds[:count])
+            bound = bounds[i]
+            if bound >= best:
+                low = min(low, bound)
+                break
+            bounds[i] = np.inf
             value, length = _solve(
-                U, V, back, u, kept[i], targets, rounding, down, up, D, best, bounds[i], state, best_z
+                U, V, back, u, kept[i], targets, rounding, down, up, best, bound, state, best_z
             )
-            low = min(low, max(value, bounds[i]))
+            low = min(low, max(value, bound))
             best = min(best, length)
     return low
 
 
 @njit(nogil=True, cache=True)
-def _solve(U, V, back, u, l, targets, rounding, down, up, D, best, bound, state, best_z):
+def _solve(U, V, back, u, l, targets, rounding, down, up, best, bound, state, best_z):
     """``ρ_l``, certified, and the length of a move beyond it (infinite if it is not below ``best``)."""
     s = V.shape[1]
     rows = np.empty(targets.size, np.int64)

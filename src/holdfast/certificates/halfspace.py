@@ -55,15 +55,20 @@ def box_distance(a, c, dual, down, up):
         return 0.0
     d = a.size
     if dual == 2:  # the L1 norm: spend it where |a_i| is largest
-        order = np.argsort(-np.abs(a))
         spent, left = 0.0, c
-        for i in order:
-            room = up[i] if a[i] > 0 else down[i]
-            slope = abs(a[i])
-            if slope == 0.0:
+        last, at = np.inf, -1  # the slope spent last, and where: equal slopes by growing index
+        for _ in range(d):
+            slope, best = 0.0, -1
+            for i in range(d):
+                size = abs(a[i])
+                if size > slope and (size < last or (size == last and i > at)):
+                    slope, best = size, i
+            if best < 0:
                 break
+            last, at = slope, best
+            room = up[best] if a[best] > 0 else down[best]
             if slope * room >= left:
-                return spent + left / slope
+                return (spent + left / slope) * (1.0 - 1e-13)
             spent += room
             left -= slope * room
         return np.inf

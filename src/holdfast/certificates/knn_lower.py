@@ -141,9 +141,11 @@ def live_impostors(
     """
     n = D.size
     Q = k // 2 + 1
-    targets = np.flatnonzero(labels == y)
-    if targets.size > 0:
-        targets = targets[np.argsort(D[targets])][: max(_NEAREST, 2 * Q)]
+    near, targets = np.empty(max(_NEAREST, 2 * Q)), np.empty(max(_NEAREST, 2 * Q), np.int64)
+    n_targets = 0
+    for j in range(n):
+        if labels[j] == y:
+            n_targets = insert(D[j], j, near, targets, n_targets, near.size)
     found = np.empty(64, np.int64)
     E = np.empty((64, Q))
     count = 0
@@ -173,7 +175,7 @@ def live_impostors(
                     again |= first[i] == l
                 if again:
                     continue
-            if targets.size >= Q:
+            if n_targets >= Q:
                 far = D[targets[Q - 1]]
                 if far < D[l] and (
                     safe_radius(0.5 * (D[l] - far), stretch * (np.sqrt(D[l]) + np.sqrt(far)), rounding) >= tau
@@ -182,7 +184,8 @@ def live_impostors(
         for q in range(Q):
             largest[q] = 0.0  # missing targets count as 0
         settled = False
-        for j in targets:
+        for i in range(n_targets):
+            j = targets[i]
             # Differences of Σ(u − u_j)² err by no more than the product form, in units of S²: see rounding.
             c = 0.5 * (D[l] - D[j])
             if c <= nothing:
@@ -213,14 +216,14 @@ def live_impostors(
         count += 1
         seen += 1
         if horizon < 0.0 and (turn == n_first - 1 or (turn >= n_first and seen >= 16)):
-            tau = min(tau, order_bound(labels, found, E, count, k, C1, n_classes, targets.size))
+            tau = min(tau, order_bound(labels, found, E, count, k, C1, n_classes))
             seen = 0
-    bound = order_bound(labels, found, E, count, k, C1, n_classes, targets.size)
+    bound = order_bound(labels, found, E, count, k, C1, n_classes)
     return min(bound, tau) if horizon < 0.0 else bound, found[:count], E[:count]
 
 
 @njit(nogil=True, cache=True)
-def order_bound(labels, found, E, count, k, C1, n_classes, n_targets):
+def order_bound(labels, found, E, count, k, C1, n_classes):
     """``min_q LB_q`` over the l in ``found[:count]``; the other l count as infinite."""
     bound = np.inf
     ranks = np.empty((n_classes, k))

@@ -123,4 +123,5 @@ def _euclidean_chart(T: np.ndarray, back: np.ndarray, reduce: bool, error: float
             G = T @ back
         else:
             G, back = np.zeros((T.shape[0], 1)), np.zeros((T.shape[1], 1))
+    G, back = np.ascontiguousarray(G), np.ascontiguousarray(back)
     return Chart(G, back, EUCLIDEAN, _up(top), _up(frobenius), error * frobenius)

@@ -237,9 +237,9 @@ class _Loss:
             )
             weight = self.perturbation.weight
             H = np.zeros_like(h)
-            C[rows, same] += np.multiply(weight, da)
-            C[rows, other] += np.multiply(weight, db)
-            np.add.at(H, (same, other), np.multiply(weight, dh))
+            for partial, index in ((da, same), (db, other)):
+                C[rows, index] += weight * np.asarray(partial)
+            np.add.at(H, (same, other), weight * np.asarray(dh))
             return (value + weight * total) / n, C / n, H / n
 
         value, GM, GS = geometry.evaluate(M, S, partials)

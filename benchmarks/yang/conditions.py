@@ -1,0 +1,81 @@
+"""What is done to the test rows before they are classified: nothing, noise, or an adversarial move."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from holdfast.attacks.move import adversarial_move
+
+from benchmarks.yang.protocol import Round
+from benchmarks.yang.seeds import generator
+
+N_NOISY = 10_000  # noise is drawn anew until there are so many test rows
+KINDS = ("clean", "isotropic", "anisotropic", "adversarial")
+
+
+@dataclass(frozen=True)
+class Condition:
+    """A kind, and how strong: dB of signal-to-noise ratio for noise, length for adversarial moves."""
+
+    kind: str
+    level: float = 0.0
+
+    @property
+    def name(self) -> str:
+        """As in the published tables."""
+        if self.kind == "clean":
+            return "clean"
+        if self.kind == "adversarial":
+            return f"adversarial_l2_{self.level:g}"
+        return f"{self.kind}_gaussian_snr{self.level:g}"
+
+
+CLEAN = Condition("clean")
+_NOISES = ("isotropic", "anisotropic")
+_UCI = [CLEAN, *(Condition(kind, 5) for kind in _NOISES), Condition("adversarial", 0.2)]
+_REDUCED = [CLEAN, *(Condition(kind, snr) for kind in _NOISES for snr in (20, 5))]
+#: The robustness curves: australian alone.
+_CURVES = [Condition(kind, snr) for kind in _NOISES for snr in (30, 20, 15, 10, 5, 1)]
+_CURVES += [Condition("adversarial", size) for size in (0.05, 0.1, 0.15, 0.2, 0.25, 0.3)]
+
+
+def conditions(part: Round) -> list[Condition]:
+    """The conditions of the paper for a data set."""
+    if part.facts.reduced:
+        return _REDUCED
+    return [CLEAN, *_CURVES] if part.name == "australian" else _UCI
+
+
+def disturbed(condition: Condition, part: Round, L: np.ndarray, reference) -> tuple[np.ndarray, np.ndarray]:
+    """Test rows under a condition, and their labels.
+
+    ``L`` and ``reference`` (points and labels that vote) matter to adversarial moves alone. Noise depends on
+    data set, round and condition, not on the method: methods are compared on the same rows.
+    """
+    if condition.kind == "clean":
+        return part.X_test, part.y_test
+    if condition.kind == "adversarial":
+        moved = adversarial_move(L, part.X_test, part.y_test, reference, condition.level, n_jobs=1)
+        return moved, part.y_test
+    rows, labels = repeated(part.noise_test, part.y_test, N_NOISY)
+    noise = gaussian(condition, part, len(rows))
+    return part.after_noise(rows + noise), labels
+
+
+def repeated(X: np.ndarray, y: np.ndarray, at_least: int) -> tuple[np.ndarray, np.ndarray]:
+    """All rows, again and again, until there are ``at_least`` so many: never a part of the set."""
+    times = max(1, -(-at_least // len(X)))
+    return np.tile(X, (times, 1)), np.tile(y, times)
+
+
+def gaussian(condition: Condition, part: Round, n: int) -> np.ndarray:
+    """Noise of shape (n, n_inputs): its power is that of the clean test part ``/ 10^(level/10)``.
+
+    Power is the mean squared entry. Isotropic: equal variances; anisotropic: variances proportional to those
+    of the features in the training part.
+    """
+    p = part.noise_test.shape[1]
+    power = np.mean(part.noise_test**2) / 10.0 ** (condition.level / 10.0)
+    share = np.ones(p) if condition.kind == "isotropic" else part.noise_train.var(axis=0)
+    variances = power * share / share.mean()
+    rng = generator("noise", part.name, part.number, condition.name)
+    return rng.standard_normal((n, p)) * np.sqrt(variances)

@@ -1,0 +1,8 @@
+"""Raw data: sets with a name, and tables of your own."""
+
+from holdfast.datasets.catalogue import CATALOGUE as CATALOGUE
+from holdfast.datasets.catalogue import Entry as Entry
+from holdfast.datasets.dataset import Dataset as Dataset
+from holdfast.datasets.encoder import TableEncoder as TableEncoder
+from holdfast.datasets.load import load_dataset as load_dataset
+from holdfast.datasets.table import read_table as read_table

@@ -1,0 +1,63 @@
+"""A set of labelled rows, and where it comes from."""
+
+import hashlib
+from dataclasses import dataclass, field
+
+import numpy as np
+
+
+@dataclass(frozen=True, eq=False)
+class Dataset:
+    """Rows X, their labels y, and what is known of both.
+
+    Attributes
+    ----------
+    name : str
+    X : ndarray of shape (n_rows, n_features), or pandas data frame
+        Raw values; NaN is a missing one. A data frame if it was read from a table, whose columns may hold
+        categories.
+    y : ndarray of shape (n_rows,)
+    feature_names : list of str
+    target_name : str
+        What y is called.
+    target_names : list of str
+        What the classes are called, in the order of ``numpy.unique(y)``.
+    description, source : str
+    train_idx, test_idx : ndarrays of int or None
+        The customary split, if there is one.
+    notes : list of str
+        What was done to the values, in sentences.
+    """
+
+    name: str
+    X: np.ndarray
+    y: np.ndarray
+    feature_names: list[str]
+    target_name: str = "class"
+    target_names: list[str] = field(default_factory=list)
+    description: str = ""
+    source: str = ""
+    train_idx: np.ndarray | None = None
+    test_idx: np.ndarray | None = None
+    notes: list[str] = field(default_factory=list)
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of names, values and labels; the same values give the same digest wherever they are read."""
+        sha = hashlib.sha256("\0".join([*self.feature_names, self.target_name]).encode())
+        if isinstance(self.X, np.ndarray):
+            sha.update(np.ascontiguousarray(self.X, dtype=np.float64).tobytes())
+        else:
+            for name in self.X.columns:
+                column = self.X[name]
+                values = column.to_numpy()
+                if values.dtype.kind in "iuf":
+                    sha.update(values.astype(np.float64).tobytes())
+                else:
+                    sha.update("\0".join(map(str, values.tolist())).encode())
+        sha.update("\0".join(map(str, self.y.tolist())).encode())
+        return sha.hexdigest()
+
+    def __repr__(self) -> str:
+        n, p = self.X.shape
+        return f"<Dataset {self.name}: {n} rows, {p} features, {len(np.unique(self.y))} classes; {self.source}>"

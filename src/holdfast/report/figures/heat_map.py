@@ -1,0 +1,56 @@
+"""A metric as a square of coloured cells."""
+
+from holdfast.report.figures.chart import Chart
+from holdfast.report.numbers import percent
+
+LEVELS = 8  # shades of either sign
+
+
+def heat_map(features: list[str], matrix: list[list[float]], largest: float, label: str) -> Chart:
+    """Rows named, columns numbered alike; shades grow with the root of the entry, up to ``largest``.
+
+    All cells of one shade are one path, so that a large metric stays a small file.
+    """
+    n = len(features)
+    room, side = 158.0, 280.0
+    size = min(side / n, 40.0)
+    top = 22.0
+    strongest = sorted(range(n), key=lambda f: -matrix[f][f])[:3]
+    told = ", ".join(f"{features[f]} {percent(matrix[f][f], 0)}" for f in strongest)
+    chart = Chart(440, top + n * size + 4, f"{label} Largest weights: {told}.")
+    shades: dict[int, str] = {}
+    for i, row in enumerate(matrix):
+        for j, value in enumerate(row):
+            level = shade(value, largest)
+            if level:
+                cell = f"M{room + j * size:.2f} {top + i * size:.2f}h{size:.2f}v{size:.2f}h-{size:.2f}z"
+                shades[level] = shades.get(level, "") + cell
+    chart.put("rect", "cells", x=room, y=top, w=n * size, h=n * size)
+    for level in sorted(shades):
+        sign = "plus" if level > 0 else "minus"
+        chart.put("path", f"cell {sign} s{abs(level)}", d=shades[level])
+    font = max(6.5, min(12.0, 0.86 * size))
+    every = 1 if size >= 15 else 2 if size >= 9 else 5
+    for f, feature in enumerate(features):
+        middle = top + (f + 0.5) * size
+        short = feature if len(feature) <= 20 else feature[:19] + "…"
+        chart.text("feature", room - 20, middle + font / 3, short, "end", size=font)
+        if f % every == 0 or f == n - 1:
+            chart.text("index", room - 6, middle + font / 3, str(f + 1), "end", size=min(font, 10.0))
+            chart.text("index", room + (f + 0.5) * size, top - 7, str(f + 1), size=min(font + 1, 10.0))
+    chart.data = {"heat": "", "left": room, "top": top, "cell": round(size, 3)}
+    return chart
+
+
+def shade(value: float, largest: float) -> int:
+    """From −8 to 8, 0 for what is too small to see.
+
+    Examples
+    --------
+    >>> shade(0.5, 0.5), shade(-0.125, 0.5), shade(0.0001, 0.5)
+    (8, -4, 0)
+    """
+    if largest <= 0:
+        return 0
+    level = round(LEVELS * min(1.0, abs(value) / largest) ** 0.5)
+    return level if value > 0 else -level

@@ -1,0 +1,58 @@
+"""Histograms of the models, one above the other on a common axis."""
+
+from holdfast.report.figures.chart import Chart, ticks
+from holdfast.report.numbers import number
+
+
+def histograms(models: list[dict], edges: list[float], found: dict, x_label: str, label: str) -> Chart:
+    """One panel a model, with a line at its median.
+
+    Parameters
+    ----------
+    models : list of dict
+        ``key`` and ``method``.
+    edges : list of float
+    found : dict
+        By key: ``counts``, ``median``, and optionally ``wrong``, counts drawn on top in grey.
+    x_label, label : str
+        Name of the axis; what the figure shows.
+    """
+    panel, gap, top, bottom = 112.0, 30.0, 24.0, 42.0
+    shown = [(k, model) for k, model in enumerate(models) if model["key"] in found]
+    height = top + len(shown) * (panel + gap) - gap + bottom
+    medians = "; ".join(f"{m['method']}: median {number(found[m['key']]['median'])}" for _, m in shown)
+    chart = Chart(440, height, f"{label} {medians}.", left=40, top=top)
+    chart.spans((edges[0], edges[-1]), (0, 1))
+    most = max(1, *(c + w for _, m in shown for c, w in zip(*_parts(found[m["key"]]), strict=True)))
+    for value in ticks(edges[0], edges[-1], 6):
+        chart.put("line", "axis", x1=chart.x(value), x2=chart.x(value), y1=height - bottom, y2=height - bottom + 4)
+        chart.text("tick", chart.x(value), height - bottom + 17, f"{value:g}")
+    chart.text("name", (chart.left + chart.width - chart.right) / 2, height - 5, x_label)
+    for place, (k, model) in enumerate(shown):
+        floor = top + place * (panel + gap) + panel
+        own = found[model["key"]]
+        for value in [v for v in ticks(0, most, 2) if v == int(v)]:
+            level = floor - value / most * panel
+            chart.put("line", "grid", x1=chart.left, x2=chart.width - chart.right, y1=level, y2=level)
+            chart.text("tick", chart.left - 7, level + 4, f"{value:g}", "end")
+        for low, high, count, wrong in zip(edges, edges[1:], *_parts(own), strict=False):
+            tip = f"{number(low)} to {number(high)}: {count + wrong} rows" + (f", {wrong} wrong" if wrong else "")
+            left, width = chart.x(low) + 0.5, chart.x(high) - chart.x(low) - 1
+            base = floor
+            for n, cls in ((wrong, "bar wrong"), (count, f"bar m{k}")):
+                if n:
+                    size = n / most * panel
+                    chart.put("rect", cls, x=left, y=base - size, w=width, h=size, tip=tip)
+                    base -= size
+        chart.put("line", "axis", x1=chart.left, x2=chart.width - chart.right, y1=floor, y2=floor)
+        chart.text(f"series m{k}", chart.left, floor - panel - 8, model["method"], "start")
+        if own["median"] is not None and edges[0] <= own["median"] <= edges[-1]:
+            at = chart.x(own["median"])
+            chart.put("line", f"median m{k}", x1=at, x2=at, y1=floor - panel, y2=floor)
+            side = "end" if at > 0.7 * chart.width else "start"
+            chart.text("tick", at + (-5 if side == "end" else 5), floor - panel + 9, "median", side)
+    return chart
+
+
+def _parts(own: dict) -> tuple[list[int], list[int]]:
+    return own["counts"], own.get("wrong") or [0] * len(own["counts"])
