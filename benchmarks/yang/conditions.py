@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 import numpy as np
-from holdfast.attacks.move import adversarial_move
+from holdfast.attacks.move import adversarial_move, margins
 
 from benchmarks.yang.protocol import Round
 from benchmarks.yang.seeds import generator
@@ -54,11 +54,23 @@ def disturbed(condition: Condition, part: Round, L: np.ndarray, reference) -> tu
     if condition.kind == "clean":
         return part.X_test, part.y_test
     if condition.kind == "adversarial":
-        moved = adversarial_move(L, part.X_test, part.y_test, reference, condition.level, n_jobs=1)
-        return moved, part.y_test
+        return adversarial(condition.level, part, L, reference), part.y_test
     rows, labels = repeated(part.noise_test, part.y_test, N_NOISY)
     noise = gaussian(condition, part, len(rows))
     return part.after_noise(rows + noise), labels
+
+
+def adversarial(size: float, part: Round, L: np.ndarray, reference) -> np.ndarray:
+    """Test rows moved by ``size`` towards their nearest boundary, those on the right side of it alone.
+
+    A row whose nearest impostor is nearer than its nearest target stays where it is. The paper does not say
+    so, but on the authors' splits of australian this gives their Euclidean result to the digit (79.09 ± 2.57);
+    moving the others too gives 81.39.
+    """
+    X, y = part.X_test, part.y_test
+    moved = adversarial_move(L, X, y, reference, size, n_jobs=1)
+    right = margins(L, X, y, reference, n_jobs=1) > 0
+    return np.where(right[:, None], moved, X)
 
 
 def repeated(X: np.ndarray, y: np.ndarray, at_least: int) -> tuple[np.ndarray, np.ndarray]:
@@ -68,14 +80,23 @@ def repeated(X: np.ndarray, y: np.ndarray, at_least: int) -> tuple[np.ndarray, n
 
 
 def gaussian(condition: Condition, part: Round, n: int) -> np.ndarray:
-    """Noise of shape (n, n_inputs): its power is that of the clean test part ``/ 10^(level/10)``.
+    """Noise of shape (n, n_inputs): its power is that of the signal ``/ 10^(level/10)``.
 
-    Power is the mean squared entry. Isotropic: equal variances; anisotropic: variances proportional to those
-    of the features in the training part.
+    Isotropic: equal variances; anisotropic: variances proportional to those of the features in the training
+    part. The power of the signal is the mean squared entry of the clean test part, with one exception:
+    anisotropic noise on the high-dimensional sets, whose entries are far from centred, is measured against
+    the mean variance of the features. The paper does not say so, but prints mean sizes of its noise (isolet
+    0.0588 and mnist 0.0649 at 20 dB), and this gives them (0.0587, 0.0649); the other reading, 0.086 and 0.081.
     """
     p = part.noise_test.shape[1]
-    power = np.mean(part.noise_test**2) / 10.0 ** (condition.level / 10.0)
-    share = np.ones(p) if condition.kind == "isotropic" else part.noise_train.var(axis=0)
-    variances = power * share / share.mean()
+    variances = part.noise_train.var(axis=0)
+    signal = np.mean(part.noise_test**2)
+    if condition.kind == "isotropic":
+        share = np.ones(p)
+    else:
+        share = variances / variances.mean()
+        if part.facts.reduced:
+            signal = variances.mean()
+    variances = signal / 10.0 ** (condition.level / 10.0) * share
     rng = generator("noise", part.name, part.number, condition.name)
     return rng.standard_normal((n, p)) * np.sqrt(variances)

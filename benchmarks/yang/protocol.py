@@ -2,8 +2,10 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
+from holdfast.threads import single_threaded_blas
 from sklearn.decomposition import PCA
 from sklearn.preprocessing import normalize
 
@@ -43,6 +45,7 @@ class Round:
     after_noise: Callable[[np.ndarray], np.ndarray]
 
 
+@lru_cache(maxsize=2)  # methods follow each other on the same round
 def make_round(name: str, number: int, preprocessing: str = "paper", data_dir: str | None = None) -> Round:
     """Round ``number`` of a data set.
 
@@ -64,10 +67,12 @@ def make_round(name: str, number: int, preprocessing: str = "paper", data_dir: s
     data, facts = raw(name, data_dir), SETS[name]
     parts = split(name, data, number, data_dir)
     if facts.reduced:
-        pca = PCA(0.95, svd_solver="full").fit(data.X[parts.reduction])
+        with single_threaded_blas():
+            pca = PCA(0.95, svd_solver="full").fit(data.X[parts.reduction])
 
         def last(rows: np.ndarray) -> np.ndarray:
-            return normalize(pca.transform(rows))
+            with single_threaded_blas():
+                return normalize(pca.transform(rows))
 
         rows, prepared = data.X, last(data.X)
     else:

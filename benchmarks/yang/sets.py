@@ -6,6 +6,7 @@ from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
+from holdfast.datasets import load_dataset
 
 
 @dataclass(frozen=True)
@@ -56,7 +57,7 @@ _STORED = {"mnist": "mnist_2k2k"}  # the paper's MNIST: the first 2,000 training
 
 @dataclass(frozen=True, eq=False)
 class Raw:
-    """Rows as they are stored, missing values filled; and the arrays that say how to split them."""
+    """Rows as they are stored, and the arrays that say how to split them, where there are any."""
 
     X: np.ndarray
     y: np.ndarray
@@ -66,17 +67,26 @@ class Raw:
 @lru_cache(maxsize=4)
 def raw(name: str, data_dir: str | None) -> Raw:
     """The rows of a data set."""
-    folder = Path(data_dir or os.environ["HOLDFAST_DATA"])
-    with np.load(folder / f"{_STORED.get(name, name)}.npz", allow_pickle=False) as file:
-        given = {key: file[key] for key in ("train_idx", "test_idx", "speaker_group") if key in file}
-        X, y = file["X"].astype(np.float64), file["y"]
-    return Raw(_filled(X), y, given)
+    found = load_dataset(_STORED.get(name, name), data_dir)
+    given = {"train_idx": found.train_idx, "test_idx": found.test_idx}
+    if SETS[name].split == "speakers":
+        given["speaker_group"] = _beside(f"{name}.npz", "speaker_group", data_dir)
+    return Raw(found.X, found.y, {key: array for key, array in given.items() if array is not None})
 
 
-def _filled(X: np.ndarray) -> np.ndarray:
-    """A missing value lies halfway between the least and the greatest of its column."""
-    missing = np.isnan(X)
-    if not missing.any():
-        return X
-    middle = (np.nanmin(X, axis=0) + np.nanmax(X, axis=0)) / 2.0
-    return np.where(missing, middle, X)
+def local(file: str, data_dir: str | None) -> Path | None:
+    """A file of the folder of data, if both are there."""
+    folder = data_dir or os.environ.get("HOLDFAST_DATA")
+    path = Path(folder or "", file)
+    return path if folder and path.is_file() else None
+
+
+def _beside(file: str, key: str, data_dir: str | None) -> np.ndarray:
+    """An array that only the local file has."""
+    path = local(file, data_dir)
+    if path is None:
+        raise FileNotFoundError(
+            f"The split needs the array {key!r} of {file}: name the folder that has it by --data-dir or HOLDFAST_DATA."
+        )
+    with np.load(path, allow_pickle=False) as stored:
+        return stored[key]

@@ -1,13 +1,11 @@
 """Which rows train, which validate, which test."""
 
-import os
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 
 from benchmarks.yang.seeds import generator
-from benchmarks.yang.sets import SETS, Raw
+from benchmarks.yang.sets import SETS, Raw, local
 
 _AUTHORS = "australian_authors_splits.npz"
 
@@ -60,9 +58,8 @@ def split(name: str, data: Raw, number: int, data_dir: str | None) -> Split:
 
 def _authors(name: str, number: int, data_dir: str | None) -> tuple[np.ndarray, np.ndarray] | None:
     """The authors' training and test rows, if they are known."""
-    folder = data_dir or os.environ.get("HOLDFAST_DATA")
-    path = Path(folder or ".") / _AUTHORS
-    if name != "australian" or not folder or not path.is_file():
+    path = local(_AUTHORS, data_dir) if name == "australian" else None
+    if path is None:
         return None
     with np.load(path, allow_pickle=False) as file:
         return file["train_idx"][number], file["test_idx"][number]

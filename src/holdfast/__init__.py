@@ -25,6 +25,9 @@ from holdfast.neighbors import CertifiedPrototypeClassifier as CertifiedPrototyp
 from holdfast.certificates.certify import certify as certify  # isort: skip
 from holdfast.certificates.poisoning import poisoning_tolerance as poisoning_tolerance  # isort: skip
 from holdfast.attacks.attack import attack as attack  # isort: skip
+from holdfast.datasets import load_dataset as load_dataset  # isort: skip
+from holdfast.persistence import load as load  # isort: skip
+from holdfast.persistence import save as save  # isort: skip
 
 __version__ = "0.1.0"
 __all__ = [
@@ -44,5 +47,8 @@ __all__ = [
     "SpectralNormLMNN",
     "attack",
     "certify",
+    "load",
+    "load_dataset",
     "poisoning_tolerance",
+    "save",
 ]

@@ -71,9 +71,7 @@ class GeneralizationBound:
         return "\n".join(lines)
 
 
-def generalization_bound(
-    learner, X, y, tau: float, delta: float = 0.05, B: float | None = None
-) -> GeneralizationBound:
+def generalization_bound(learner, X, y, tau: float, delta: float = 0.05, B: float | None = None) -> GeneralizationBound:
     """``|L − L_emp| ≤ n̂/n³ + B ((n³ − n̂)/n³ + 3 √((2K ln 2 + 2 ln 1/δ)/n))``, Theorem 1 of the paper.
 
     n̂ is counted over all n³ ordered triplets, as the theorem has it: n² memory and n³ time, about a second

@@ -7,13 +7,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from math import prod
 from pathlib import Path
-from typing import BinaryIO
+from typing import IO
 
 import numpy as np
 
 
 @contextmanager
-def written_atomically(path) -> Iterator[BinaryIO]:
+def written_atomically(path) -> Iterator[IO[bytes]]:
     """A file to write to that takes the place of ``path`` at the end, or leaves no trace.
 
     It is made beside ``path``, written out to the disk, and then renamed; whoever looks at ``path`` sees
@@ -53,7 +53,7 @@ def written_atomically(path) -> Iterator[BinaryIO]:
         raise
 
 
-def array_size(member: BinaryIO) -> tuple[tuple[int, ...], np.dtype, int]:
+def array_size(member: IO[bytes]) -> tuple[tuple[int, ...], np.dtype, int]:
     """Shape, dtype and bytes of the ``.npy`` file that starts here, from its header alone.
 
     Raises ``ValueError`` for what is no array, or one of Python objects (a pickle).

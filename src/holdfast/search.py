@@ -373,7 +373,7 @@ def g_mean(y_true, y_pred) -> float:
 
     Examples
     --------
-    >>> g_mean([0, 0, 0, 0, 1], [0, 0, 0, 1, 1])**2
+    >>> round(g_mean([0, 0, 0, 0, 1], [0, 0, 0, 1, 1]) ** 2, 9)
     0.75
     """
     y_true, y_pred = np.asarray(y_true), np.asarray(y_pred)

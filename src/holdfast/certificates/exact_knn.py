@@ -113,7 +113,8 @@ def _query(problem, u, y, start, rounding, down, up, budget) -> tuple[float, np.
     lower, best, nodes = start, np.inf, 0
     # From a bound of 0 (a tie) the first horizon is a small part of the way to the nearest other class.
     others = D[labels != y]
-    horizon = 1.5 * start if start > 0 else 0.1 * np.sqrt(others.min()) / max(chart.stretch, 1e-300)
+    unit = rounding[1] / max(chart.stretch, 1e-300)
+    horizon = 1.5 * start if start > 0 else max(0.1 * np.sqrt(others.min()) / max(chart.stretch, 1e-300), 1e-6 * unit)
     while True:
         data, modes, roots = _within(problem, u, y, D, kth, horizon, rounding, down, up)
         tree = empty_tree(_CAPACITY, k, k // 2 + 1)
@@ -140,7 +141,7 @@ def _query(problem, u, y, start, rounding, down, up, budget) -> tuple[float, np.
         lower = max(lower, min(facts[1], waiting, horizon))
         if not over or counts[4] or best <= horizon or horizon == np.inf:
             return lower, best_z
-        horizon = min(best, 4 * horizon) if horizon < 1e6 * rounding[1] / max(chart.stretch, 1e-300) else np.inf
+        horizon = min(best, 4 * horizon) if horizon < 1e6 * unit else np.inf
 
 
 def _within(problem, u, y, D, kth, horizon, rounding, down, up):

@@ -149,7 +149,7 @@ class NeighborProblem:
             return np.empty((m, 0)), np.empty((m, 0))
         if inputs is None:
             raise ValueError("A box is on the moved inputs: the engine needs inputs as well as queries.")
-        x = np.asarray(inputs, dtype=np.float64)[:, self.free]
+        x = np.ascontiguousarray(np.asarray(inputs, dtype=np.float64)[:, self.free])
         none = np.full(self.T.shape[1], np.inf)
         low = (-none if self.lower is None else self.lower)[self.free]
         high = (none if self.upper is None else self.upper)[self.free]

@@ -9,7 +9,7 @@ from holdfast.constraints.triplets import Triplets
 # Sizes of a region, as points taken from either side; a region is looked at on every scale.
 _SCALES = (10, 20)
 _RIDGE = 1e-2  # of the mean variance in a region, added to its within-class scatter
-_ROWS_PER_CENTRE = 50  # k-means looks at no more points than this per centre
+_ROWS, _ROWS_PER_CENTRE = 5000, 50  # k-means looks at no more points than these, in all or per centre
 
 
 def local_bases(X: np.ndarray, y: np.ndarray, n_basis: int, random_state=None) -> np.ndarray:
@@ -83,9 +83,7 @@ def check_bases(basis, n_features: int) -> np.ndarray:
     """The user's bases, as rows of unit norm; a ``ValueError`` says what is wrong with them."""
     rows = np.asarray(basis, dtype=np.float64)
     if rows.ndim != 2 or rows.shape[0] < 1 or rows.shape[1] != n_features:
-        raise ValueError(
-            f"basis must have shape (n_basis, {n_features}), one row per basis vector; got {rows.shape}."
-        )
+        raise ValueError(f"basis must have shape (n_basis, {n_features}), one row per basis vector; got {rows.shape}.")
     norm = np.linalg.norm(rows, axis=1, keepdims=True)
     if not (np.isfinite(rows).all() and norm.min() > 0):
         raise ValueError("basis must consist of finite rows, none of them zero.")
@@ -94,8 +92,9 @@ def check_bases(basis, n_features: int) -> np.ndarray:
 
 def centres(points: np.ndarray, count: int, rng) -> np.ndarray:
     """``count`` centres of k-means; the distinct points themselves where there are no more of them."""
-    if points.shape[0] > _ROWS_PER_CENTRE * count:
-        points = points[rng.choice(points.shape[0], _ROWS_PER_CENTRE * count, replace=False)]
+    most = max(_ROWS, _ROWS_PER_CENTRE * count)
+    if points.shape[0] > most:
+        points = points[rng.choice(points.shape[0], most, replace=False)]
     distinct = np.unique(points, axis=0)
     if distinct.shape[0] <= count:
         return distinct

@@ -6,9 +6,7 @@ from sklearn.utils import check_random_state
 from holdfast.constraints.bases import centres
 
 
-def class_proxies(
-    X: np.ndarray, y: np.ndarray, n_proxies: int, random_state=None
-) -> tuple[np.ndarray, np.ndarray]:
+def class_proxies(X: np.ndarray, y: np.ndarray, n_proxies: int, random_state=None) -> tuple[np.ndarray, np.ndarray]:
     """The centres of k-means within each class; a class with fewer distinct points gives those.
 
     Parameters

@@ -48,7 +48,28 @@ class Entry:
 
 _DIGITS = (7877, 7293, 7141, 6990, 6958, 6903, 6876, 6825, 6824, 6313)
 _DIGITS_2K2K = (454, 431, 429, 417, 404, 398, 378, 366, 364, 359)
-_LETTERS = (813, 805, 803, 796, 792, 789, 787, 786, 783, 783, 775, 773, 768, 766, 764, 761, 758, 755, 753, 752)
+_LETTERS: tuple[int, ...] = (
+    813,
+    805,
+    803,
+    796,
+    792,
+    789,
+    787,
+    786,
+    783,
+    783,
+    775,
+    773,
+    768,
+    766,
+    764,
+    761,
+    758,
+    755,
+    753,
+    752,
+)
 _LETTERS += (748, 747, 739, 736, 734, 734)
 _YES_NO = (("y", 1.0), ("n", 0.0))
 _KEEL = "X is as KEEL ships it, with decimal points lost; the paper's numbers rest on these values."
@@ -65,7 +86,12 @@ CATALOGUE: dict[str, Entry] = {
     "segment": Entry("patches of outdoor images", (2310, 19), (330,) * 7, openml=36),
     "sonar": Entry("mine or rock", (208, 60), (111, 97), openml=40),
     "voting": Entry(
-        "party from 16 votes", (435, 16), (267, 168), openml=56, missing=0.5, codes=_YES_NO,
+        "party from 16 votes",
+        (435, 16),
+        (267, 168),
+        openml=56,
+        missing=0.5,
+        codes=_YES_NO,
         note="A vote that was not recorded is 0.5, between no (0) and yes (1).",
     ),
     "wdbc": Entry("breast cancer, 30 measurements", (569, 30), (357, 212), "load_breast_cancer", openml=1510),
@@ -75,11 +101,15 @@ CATALOGUE: dict[str, Entry] = {
     "isolet": Entry("spoken letters", (7797, 617), (300,) * 24 + (299, 298), openml=300),
     "mnist_2k2k": Entry("4,000 handwritten digits", (4000, 784), _DIGITS_2K2K),
     "aps": Entry("failure of truck brakes", (9000, 170), (8827, 173), file="aps_partial9000", note=_PART),
-    "digits": Entry("8 × 8 digits", (1797, 64), (183, 182, 182, 181, 181, 180, 179, 178, 177, 174), "load_digits",
-                    paper=False),
+    "digits": Entry(
+        "8 × 8 digits", (1797, 64), (183, 182, 182, 181, 181, 180, 179, 178, 177, 174), "load_digits", paper=False
+    ),
     "letter": Entry("printed letters", (20000, 16), _LETTERS, openml=6, paper=False),
     "pendigits": Entry(
-        "pen strokes", (10992, 16), (1144, 1144, 1143, 1143, 1142, 1056, 1055, 1055, 1055, 1055), openml=32,
+        "pen strokes",
+        (10992, 16),
+        (1144, 1144, 1143, 1143, 1142, 1056, 1055, 1055, 1055, 1055),
+        openml=32,
         paper=False,
     ),
     "satimage": Entry("satellite image", (6435, 36), (1533, 1508, 1358, 707, 703, 626), paper=False),
@@ -87,7 +117,10 @@ CATALOGUE: dict[str, Entry] = {
         "scanned digits", (5620, 64), (572, 571, 568, 566, 562, 558, 558, 557, 554, 554), openml=28, paper=False
     ),
     "usps": Entry(
-        "digits on envelopes", (9298, 256), (1553, 1269, 929, 852, 834, 824, 821, 792, 716, 708), openml=41082,
+        "digits on envelopes",
+        (9298, 256),
+        (1553, 1269, 929, 852, 834, 824, 821, 792, 716, 708),
+        openml=41082,
         paper=False,
     ),
     "fashion_mnist": Entry("pictures of clothes", (70000, 784), (7000,) * 10, openml=40996, paper=False),

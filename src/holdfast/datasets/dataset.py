@@ -58,6 +58,15 @@ class Dataset:
         sha.update("\0".join(map(str, self.y.tolist())).encode())
         return sha.hexdigest()
 
+    @property
+    def labels(self) -> np.ndarray:
+        """y in words, where the classes have names: "malignant" for 0."""
+        classes, codes = np.unique(self.y, return_inverse=True)
+        names = np.array([name.split("=", 1)[-1] for name in self.target_names])  # "2=benign" is benign
+        if len(set(names.tolist())) != len(classes) or names.tolist() == [str(c) for c in classes]:
+            return self.y
+        return names[codes]
+
     def __repr__(self) -> str:
         n, p = self.X.shape
         return f"<Dataset {self.name}: {n} rows, {p} features, {len(np.unique(self.y))} classes; {self.source}>"

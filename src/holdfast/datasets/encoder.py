@@ -114,7 +114,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             )
         if self.categories_:
             said.append(
-                f"Categories were encoded as columns of 0 and 1, and taken to be frozen: {', '.join(self.categories_)}. "
+                f"Categories were encoded as columns of 0 and 1, and are frozen: {', '.join(self.categories_)}. "
                 "Certificates cover moves of the other columns only."
             )
         return said

@@ -3,6 +3,7 @@
 import os
 import warnings
 import zipfile
+import zlib
 from pathlib import Path
 from urllib.error import URLError
 
@@ -74,7 +75,7 @@ def _from_file(path: Path) -> dict:
     if path.suffix == ".npz":
         try:
             found = read_npz(path)
-        except (zipfile.BadZipFile, EOFError, OSError, KeyError) as broken:
+        except (zipfile.BadZipFile, zlib.error, EOFError, OSError, ValueError, KeyError) as broken:
             raise ValueError(f"{path} is damaged or not an .npz file ({broken}): fetch it anew.") from broken
         missing = {"X", "y"} - set(found)
         if missing:
@@ -164,8 +165,7 @@ def _checked(name: str, entry: Entry, found: dict) -> Dataset:
         X, y = X[whole], y[whole]
     if X.shape != entry.shape:
         raise ValueError(
-            f"{name} from {source} has shape {X.shape}, but should have {entry.shape}: it is another set, or "
-            "not whole."
+            f"{name} from {source} has shape {X.shape}, but should have {entry.shape}: it is another set, or not whole."
         )
     classes, counts = np.unique(y, return_counts=True)
     if tuple(sorted(counts.tolist(), reverse=True)) != entry.counts:
@@ -188,3 +188,15 @@ def _checked(name: str, entry: Entry, found: dict) -> Dataset:
         test_idx=found.get("test_idx"),
         notes=notes,
     )
+
+
+def where(name: str, data_dir=None) -> str:
+    """Where :func:`load_dataset` would take a set from, in a word."""
+    entry = CATALOGUE[name]
+    try:
+        path = _local(entry.file or name, data_dir)
+    except FileNotFoundError:
+        path = None
+    if path is not None:
+        return "folder"
+    return "built in" if entry.builtin else "OpenML" if entry.openml else "needs a file"

@@ -2,6 +2,7 @@
 
 import csv
 import zipfile
+import zlib
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -45,11 +46,7 @@ def read_table(
     Dataset
         With a data frame X, unless the file is ``.npz``.
     """
-    path = Path(path)
-    if not path.exists():
-        raise FileNotFoundError(f"There is no file {path}.")
-    if path.is_dir():
-        raise IsADirectoryError(f"{path} is a folder, not a table.")
+    path = _existing(path)
     if path.suffix.lower() == ".npz":
         return _from_arrays(path, target or "y", max_rows)
     frame = read_parquet(path, max_rows) if path.suffix.lower() == ".parquet" else read_csv(path, max_rows)
@@ -89,6 +86,30 @@ def read_table(
         source=path.name,
         notes=notes,
     )
+
+
+def read_rows(path, max_rows: int = MAX_ROWS):
+    """A table as a data frame, whatever its columns: what a model is asked about.
+
+    Parameters
+    ----------
+    path : str or path
+        As for :func:`read_table`; of an ``.npz`` file the array ``X``, and ``y`` if there is one.
+    max_rows : int
+    """
+    path = _existing(path)
+    if path.suffix.lower() == ".npz":
+        arrays = _arrays(path)
+        if "X" not in arrays or arrays["X"].ndim != 2:
+            raise ValueError(f"{path.name} has no matrix 'X'; it has {_listed(arrays)}.")
+        frame = _pandas().DataFrame(arrays["X"], columns=_names(arrays))
+        if arrays.get("y", np.zeros(0)).shape == (len(frame),) and "y" not in frame.columns:
+            frame["y"] = arrays["y"]
+    else:
+        frame = read_parquet(path, max_rows) if path.suffix.lower() == ".parquet" else read_csv(path, max_rows)
+    if not len(frame):
+        raise ValueError(f"{path.name} has a header, but no rows.")
+    return frame
 
 
 def labels(column, name: str) -> np.ndarray:
@@ -165,11 +186,31 @@ def read_npz(path: Path) -> dict[str, np.ndarray]:
         return {name: file[name] for name in file.files}
 
 
-def _from_arrays(path: Path, target: str, max_rows: int) -> Dataset:
+def _existing(path) -> Path:
+    path = Path(path)
+    if not path.exists():
+        raise FileNotFoundError(f"There is no file {path}.")
+    if path.is_dir():
+        raise IsADirectoryError(f"{path} is a folder, not a table.")
+    return path
+
+
+def _arrays(path: Path) -> dict[str, np.ndarray]:
     try:
-        arrays = read_npz(path)
-    except (zipfile.BadZipFile, EOFError, OSError, ValueError) as broken:
-        raise ValueError(f"{path.name} is damaged or not an .npz file of plain arrays: {broken}.") from broken
+        return read_npz(path)
+    except (zipfile.BadZipFile, zlib.error, EOFError, OSError, ValueError) as broken:
+        told = _one_line(broken)
+        raise ValueError(f"{path.name} is damaged or not an .npz file of plain arrays: {told}.") from broken
+
+
+def _names(arrays: dict[str, np.ndarray]) -> list[str]:
+    names = [str(f) for f in arrays.get("feature_names", np.zeros(0)).tolist()]
+    width = arrays["X"].shape[1]
+    return names if len(names) == width else [f"x{k}" for k in range(width)]
+
+
+def _from_arrays(path: Path, target: str, max_rows: int) -> Dataset:
+    arrays = _arrays(path)
     for name in ("X", target):
         if name not in arrays:
             raise ValueError(f"{path.name} has no array {name!r}; it has {_listed(arrays)}.")
@@ -185,12 +226,11 @@ def _from_arrays(path: Path, target: str, max_rows: int) -> Dataset:
     if y.dtype.kind == "f" and np.isnan(y).any():
         raise ValueError(f"{int(np.isnan(y).sum())} labels of {path.name} are NaN: leave those rows out.")
     y = labels(_pandas().Series(y), target)
-    names = [str(f) for f in arrays.get("feature_names", np.zeros(0)).tolist()]
     return Dataset(
         name=path.stem,
         X=X.astype(np.float64),
         y=y,
-        feature_names=names if len(names) == X.shape[1] else [f"x{k}" for k in range(X.shape[1])],
+        feature_names=_names(arrays),
         target_name=target,
         target_names=[str(c) for c in np.unique(y)],
         source=path.name,

@@ -52,9 +52,7 @@ class CappedTraceLMNN(RegularisedLMNN):
         callback=None,
         verbose: int = 0,
     ):
-        super().__init__(
-            n_neighbors, n_impostors, weight, perturbation, solver, init, n_jobs, callback, verbose
-        )
+        super().__init__(n_neighbors, n_impostors, weight, perturbation, solver, init, n_jobs, callback, verbose)
         self.rank = rank
 
     def _regulariser(self) -> CappedTrace:

@@ -127,22 +127,22 @@ class ProxyNCA(MetricLearner):
         check_classification_targets(y)
         self.classes_, codes = np.unique(y, return_inverse=True)
         if self.classes_.size < 2:
-            raise ValueError(
-                f"The target has only one class ({self.classes_[0]!r}): there is nothing to tell apart."
-            )
+            raise ValueError(f"The target has only one class ({self.classes_[0]!r}): there is nothing to tell apart.")
         B = None if self.perturbation is None else self.perturbation.slope_matrix(X.shape[1], X)
         norms = np.linalg.norm(X, axis=1, keepdims=True)
         length = float(norms.mean()) or 1.0
-        if self.normalize and np.abs(norms - 1.0).max() > 1e-9:
-            X = length * np.divide(X, norms, out=np.zeros_like(X), where=norms > 0)
-        square = length**2 if self.normalize else float(np.mean(norms**2)) or 1.0
+        temperature = self.temperature
+        if not self.normalize:
+            temperature *= float(np.mean(norms**2)) or 1.0
+        elif np.abs(norms - 1.0).max() > 1e-9:
+            # Learned at unit length, where a margin r of the inputs is r/length.
+            X = np.divide(X, norms, out=np.zeros_like(X), where=norms > 0)
+            B = (np.eye(X.shape[1]) if B is None else B) / length**2
         start, labels = class_proxies(X, codes, self.n_proxies, self.random_state)
-        loss = _Loss(
-            ProxySoftmax(self.temperature * square), self.perturbation, length if self.normalize else None
-        )
+        loss = _Loss(ProxySoftmax(temperature), self.perturbation, self.normalize)
         with single_threaded_blas(), ProxyGeometry(X, codes, labels, B, self.n_jobs) as geometry:
             M, A = self._alternate(solver, loss, geometry, start, X.shape[1])
-        self.prototypes_ = loss.scaled(A)
+        self.prototypes_ = length * loss.scaled(A) if self.normalize else A
         self.prototype_labels_ = self.classes_[labels]
         self.components_ = components_of(M)
         return self
@@ -197,8 +197,7 @@ class ProxyNCA(MetricLearner):
         solver = LBFGS() if self.solver is None else clone(self.solver)
         if not isinstance(solver, Solver):
             raise ValueError(
-                "solver must be None or a solver such as holdfast.solvers.ProjectedGradient(); "
-                f"got {self.solver!r}."
+                f"solver must be None or a solver such as holdfast.solvers.ProjectedGradient(); got {self.solver!r}."
             )
         return solver
 
@@ -209,16 +208,13 @@ class ProxyNCA(MetricLearner):
 
 
 class _Loss:
-    """The objective as a function of M and free proxies, which it scales to the rows' length."""
+    """The objective as a function of M and free proxies, which it scales to unit length if asked to."""
 
-    def __init__(self, softmax: ProxySoftmax, perturbation: Perturbation | None, length: float | None):
-        self.softmax, self.perturbation, self.length = softmax, perturbation, length
+    def __init__(self, softmax: ProxySoftmax, perturbation: Perturbation | None, unit: bool):
+        self.softmax, self.perturbation, self.unit = softmax, perturbation, unit
 
     def scaled(self, A: np.ndarray) -> np.ndarray:
-        if self.length is None:
-            return A
-        norm = np.linalg.norm(A, axis=1, keepdims=True)
-        return A * np.divide(self.length, norm, out=np.zeros_like(norm), where=norm > 0)
+        return A / _norms(A) if self.unit else A
 
     def __call__(self, geometry: ProxyGeometry, M: np.ndarray, A: np.ndarray):
         """Value, gradient in M and gradient in A."""
@@ -243,13 +239,15 @@ class _Loss:
             return (value + weight * total) / n, C / n, H / n
 
         value, GM, GS = geometry.evaluate(M, S, partials)
-        if self.length is None:
+        if not self.unit:
             return value, GM, GS
-        # Through S = length · A/‖A‖: the part along A is lost.
-        norm = np.linalg.norm(A, axis=1, keepdims=True)
-        U = np.divide(A, norm, out=np.zeros_like(A), where=norm > 0)
-        GA = GS - np.sum(GS * U, axis=1, keepdims=True) * U
-        return value, GM, GA * np.divide(self.length, norm, out=np.zeros_like(norm), where=norm > 0)
+        # Through S = A/‖A‖: the part along A is lost.
+        return value, GM, (GS - np.sum(GS * S, axis=1, keepdims=True) * S) / _norms(A)
+
+
+def _norms(A: np.ndarray) -> np.ndarray:
+    norm = np.linalg.norm(A, axis=1, keepdims=True)
+    return np.where(norm > 0, norm, 1.0)
 
 
 class _Told:

@@ -148,8 +148,7 @@ class SCML(TripletLearner):
         w = np.asarray(self.init, dtype=np.float64)
         if w.shape != (len(self.basis_),) or not (np.isfinite(w).all() and w.min() >= 0):
             raise ValueError(
-                f"SCML: init must be {len(self.basis_)} weights of at least 0, one per basis; "
-                f"got shape {w.shape}."
+                f"SCML: init must be {len(self.basis_)} weights of at least 0, one per basis; got shape {w.shape}."
             )
         return w
 

@@ -32,21 +32,17 @@ def changes(row: np.ndarray, witness: np.ndarray, names: list[str], scale: np.nd
     moved = int(np.count_nonzero(size > 1e-9 * size.max(initial=0.0)))
     big = [int(f) for f in order[:at_most] if size[f] > 0 and size[f] >= 0.05 * size[order[0]]]
     told = [
-        {"feature": name(names[f]), "from": float(row[f]), "to": float(witness[f]), "sd": float(sd[f])}
-        for f in big
+        {"feature": name(names[f]), "from": float(row[f]), "to": float(witness[f]), "sd": float(sd[f])} for f in big
     ]
     return told, moved - len(told)
 
 
-def sentence(told: list[dict], left_out: int) -> str:
+def sentence(told: list[dict]) -> str:
     """The move as an instruction: "change alcohol from 13.2 to 12.9"."""
     if not told:
         return "no change of the answer was found"
     parts = [f"{each['feature']} {from_to(each['from'], each['to'])}" for each in told]
-    text = "change " + (parts[0] if len(parts) == 1 else ", ".join(parts[:-1]) + " and " + parts[-1])
-    if left_out:
-        text += f" (and {left_out} other feature{'s' if left_out > 1 else ''} by less)"
-    return text
+    return "change " + (parts[0] if len(parts) == 1 else ", ".join(parts[:-1]) + " and " + parts[-1])
 
 
 def from_to(before: float, after: float) -> str:

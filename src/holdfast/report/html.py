@@ -12,7 +12,7 @@ from holdfast.report.summary import FORMAT
 def render_html(summary: dict) -> str:
     """The report of a summary, as made by ``summarise`` or read from ``report.json``.
 
-    All text is escaped by the template engine. The summary is also embedded as JSON that cannot end its
+    All text is escaped by the template engine. What the script reads is embedded as JSON that cannot end its
     element, and a content security policy lets no script run but the report's own, known by its hash.
     """
     check_summary(summary)
@@ -33,7 +33,7 @@ def render_html(summary: dict) -> str:
     return environment.get_template("report.html").render(
         s=summary,
         figures=_figures(summary),
-        embedded=embedded(summary),
+        embedded=embedded(_for_the_script(summary)),
         style=environment.loader.get_source(environment, "report.css")[0],
         script=script,
         script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
@@ -49,6 +49,22 @@ def check_summary(summary: dict) -> None:
             f"The summary has format {summary.get('format')!r}, but this version of holdfast reads {FORMAT}: "
             "use the version that wrote it, or run the audit again."
         )
+
+
+def _for_the_script(summary: dict) -> dict:
+    """The part of the summary that hovering and the slider read."""
+    curve, metric = summary["curve"], summary["metric"]
+    return {
+        "models": summary["models"],
+        "rows": summary["data"]["n_test"],
+        "radii": curve["radii"],
+        "at": curve["at"],
+        "curves": {
+            key: {kind: own[kind] for kind in ("certified", "attacked")} for key, own in curve["models"].items()
+        },
+        "features": metric["features"] if metric else [],
+        "matrices": {key: own["matrix"] for key, own in metric["models"].items()} if metric else {},
+    }
 
 
 def embedded(summary: dict) -> str:
@@ -68,9 +84,7 @@ def embedded(summary: dict) -> str:
 def _figures(summary: dict) -> dict:
     """Every figure the summary has data for."""
     models = summary["models"]
-    figures = {
-        "curve": {"wide": accuracy_curve(summary, 912, 360), "narrow": accuracy_curve(summary, 400, 300)}
-    }
+    figures: dict = {"curve": {"wide": accuracy_curve(summary, 912, 360), "narrow": accuracy_curve(summary, 400, 300)}}
     radii = summary["radii"]
     figures["radii"] = histograms(
         models,
@@ -89,33 +103,30 @@ def _figures(summary: dict) -> dict:
         )
     if metric := summary["metric"]:
         figures |= _metric_figures(models, metric)
-    trained = [(k, m, summary["training"].get(m["key"])) for k, m in enumerate(models)]
-    traces = [
-        (f"m{k}", trace["iteration"], [value / trace["objective"][0] for value in trace["objective"]])
-        for k, _, trace in trained
-        if trace and all(v is not None for v in trace["objective"]) and trace["objective"][0] > 0
-    ]
-    if traces:
-        figures["training"] = lines(
-            traces,
-            "iteration",
-            "Training objective relative to its start, falling: "
-            + "; ".join(f"{m['method']} to {percent(y[-1])}" for (k, m, _), (_, _, y) in _pairs(trained, traces)),
-            lambda value: f"{100 * value:.0f} %",
-        )
+    if (training := _training_figure(summary)) is not None:
+        figures["training"] = training
     return figures
 
 
-def _pairs(trained, traces):
-    by_class = {cls: (cls, x, y) for cls, x, y in traces}
-    return [(each, by_class[f"m{each[0]}"]) for each in trained if f"m{each[0]}" in by_class]
+def _training_figure(summary: dict):
+    """The objectives relative to their starts; None if no learner has one."""
+    traces, told = [], []
+    for k, model in enumerate(summary["models"]):
+        trace = summary["training"].get(model["key"])
+        if trace and None not in trace["objective"] and trace["objective"][0] > 0:
+            relative = [value / trace["objective"][0] for value in trace["objective"]]
+            traces.append((f"m{k}", trace["iteration"], relative))
+            told.append(f"{model['method']} ends at {percent(relative[-1])}")
+    if not traces:
+        return None
+    label = f"Training objective relative to its start. {'; '.join(told)}."
+    return lines(traces, "iteration", label, lambda value: f"{100 * value:.0f} %")
 
 
 def _metric_figures(models: list[dict], metric: dict) -> dict:
     shown = [(k, m, metric["models"][m["key"]]) for k, m in enumerate(models) if m["key"] in metric["models"]]
-    largest = max(abs(v) for _, _, own in shown for row in own["matrix"] for v in row)
     heat = {
-        m["key"]: heat_map(metric["features"], own["matrix"], largest, f"Heat map of the metric of {m['method']}.")
+        m["key"]: heat_map(metric["features"], own["matrix"], f"Heat map of the metric of {m['method']}.")
         for _, m, own in shown
     }
     spectra = [(f"m{k}", list(range(1, len(own["spectrum"]) + 1)), own["spectrum"]) for k, _, own in shown]

@@ -34,7 +34,10 @@ def render_markdown(summary: dict) -> str:
     ]
     for each in summary["predictions"][summary["models"][-1]["key"]]["least"][:5]:
         becomes = f", and {text(each['prediction'])} becomes {text(each['becomes'])}" if each["becomes"] else ""
-        lines.append(f"- Test row {each['row']} (radius {number(each['radius'])}): {text(each['sentence'])}{becomes}.")
+        others = f" (and {each['others']} other features by less)" if each["others"] else ""
+        lines.append(
+            f"- Test row {each['row']} (radius {number(each['radius'])}): {text(each['sentence'])}{others}{becomes}."
+        )
     lines += ["", "## Where this comes from", ""]
     lines += [f"- {text(note)}" for note in summary["notes"]]
     lines.append(

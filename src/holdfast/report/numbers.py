@@ -60,13 +60,13 @@ def percent(share: float | None, decimals: int = 1) -> str:
     return "–" if share is None else f"{100 * share:.{decimals}f} %"
 
 
-def number(value: float | None, digits: int = 3) -> str:
-    """A number with a few significant digits, never in a form that surprises; a dash for None.
+def number(value: float | None, digits: int = 3, strip: bool = True) -> str:
+    """A number with a few significant digits, a dash for None; ``strip`` drops zeros at the end.
 
     Examples
     --------
-    >>> number(0.51234), number(1050.2), number(0), number(3.1e-7), number(None)
-    ('0.512', '1050', '0', '3.1e-07', '–')
+    >>> number(0.51234), number(1050.2), number(0.5), number(0.5, strip=False), number(3.1e-7), number(None)
+    ('0.512', '1050', '0.5', '0.500', '3.1e-07', '–')
     """
     if value is None:
         return "–"
@@ -76,4 +76,4 @@ def number(value: float | None, digits: int = 3) -> str:
         return f"{value:.{digits}g}"
     decimals = max(0, digits - 1 - math.floor(math.log10(abs(value))))
     text = f"{value:.{decimals}f}"
-    return text.rstrip("0").rstrip(".") if "." in text else text
+    return text.rstrip("0").rstrip(".") if strip and "." in text else text

@@ -43,9 +43,7 @@ def margins_of(
     if not known.any():
         return None
     U, codes = seen.fold(X[known]), codes[known]
-    same, other = (
-        found[:, 0] for found in nearest_by_class(seen.points, seen.codes, 1, 1, n_jobs, (U, codes))
-    )
+    same, other = (found[:, 0] for found in nearest_by_class(seen.points, seen.codes, 1, 1, n_jobs, (U, codes)))
     both = (same >= 0) & (other >= 0)
     if not both.any():
         return None

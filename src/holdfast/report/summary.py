@@ -15,7 +15,8 @@ from holdfast.report.verdict import verdict
 FORMAT = 1
 _FEATURES = 40  # shown in the heat map and the tables
 _CLASSES = 100
-_RADII = 300  # points of a curve
+_RADII = 300  # places of the slider
+_FALLS = 300  # steps of a curve
 _BINS = 30
 _TOLD = 8  # predictions told of each kind
 _STEPS = 500  # of a training curve
@@ -152,10 +153,28 @@ def _grid(certificates, radius: float) -> np.ndarray:
 
 
 def _curve(certificate: Certificate, right: np.ndarray, radii: np.ndarray) -> dict:
+    """Both accuracies at the radii, and where each falls."""
     n = right.size
+    bounds = {"certified": certificate.radius, "attacked": certificate.upper}
     return {
-        "certified": rounded(_holding(certificate.radius, right, radii) / n, 8),
-        "attacked": rounded(_holding(certificate.upper, right, radii) / n, 8),
+        **{kind: rounded(_holding(bound, right, radii) / n, 8) for kind, bound in bounds.items()},
+        "falls": {kind: _falls(bound, right, kind == "certified") for kind, bound in bounds.items()},
+    }
+
+
+def _falls(bound: np.ndarray, right: np.ndarray, early: bool) -> dict:
+    """The radii at which an accuracy falls, and its value from there on.
+
+    If they are too many, several falls become one: at the first of them (early), or at the last.
+    """
+    n = right.size
+    where = np.sort(bound[right])
+    where = where[np.isfinite(where)]
+    left = right.sum() - 1 - np.arange(where.size)
+    parts = np.array_split(np.arange(where.size), min(where.size, _FALLS)) if where.size else []
+    return {
+        "radius": rounded([where[part[0] if early else part[-1]] for part in parts], 8),
+        "share": rounded([left[part[-1]] / n for part in parts], 8),
     }
 
 
@@ -227,7 +246,7 @@ def _metric(matrices: dict[str, np.ndarray], names: list[str]) -> dict | None:
         values = np.maximum(np.linalg.eigvalsh(M)[::-1], 0.0)
         models[key] = {
             "trace": rounded(np.trace(matrices[key])),
-            "matrix": rounded(M[np.ix_(shown, shown)], 4),
+            "matrix": rounded(M[np.ix_(shown, shown)], 3),
             "weights": rounded(np.diag(M)[shown], 4),
             "spectrum": rounded(values[:_FEATURES], 4),
             # How many equally strong directions would be spread as these are.
@@ -294,7 +313,8 @@ def _prediction(result: AuditResult, key: str, right: np.ndarray, row: int) -> d
         "upper": certificate.upper[row],
         "becomes": becomes,
         "changes": told,
-        "sentence": sentence(told, left_out),
+        "others": left_out,
+        "sentence": sentence(told),
     }
 
 

@@ -1,11 +1,10 @@
 """Put a report on disk: whole files or none."""
 
 import json
-import os
-import tempfile
 from pathlib import Path
 
 from holdfast.audit import AuditResult
+from holdfast.files import written_atomically
 from holdfast.report.html import render_html
 from holdfast.report.markdown import render_markdown
 from holdfast.report.summary import summarise
@@ -44,22 +43,6 @@ def write_report(result: AuditResult | dict, folder, force: bool = False) -> dic
     }
     folder.mkdir(parents=True, exist_ok=True)
     for kind, path in paths.items():
-        _replace(path, texts[kind])
+        with written_atomically(path) as file:
+            file.write(texts[kind].encode())
     return paths
-
-
-def _replace(path: Path, text: str) -> None:
-    """Write beside, then rename over."""
-    handle, beside = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        umask = os.umask(0)
-        os.umask(umask)
-        os.chmod(beside, 0o666 & ~umask)  # as open() would have made it
-        os.replace(beside, path)
-    except BaseException:
-        Path(beside).unlink(missing_ok=True)
-        raise

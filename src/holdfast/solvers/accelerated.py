@@ -55,9 +55,7 @@ class AcceleratedProximalGradient(Solver):
         self.grow = grow
         self.patience = patience
 
-    def minimize(
-        self, fun: Function, space: Space, x0: np.ndarray, callback: Callback | None = None
-    ) -> Solution:
+    def minimize(self, fun: Function, space: Space, x0: np.ndarray, callback: Callback | None = None) -> Solution:
         """The lowest point found from x0."""
         project = self.offer(space)
         run = Run(self, fun, callback)
@@ -78,9 +76,7 @@ class AcceleratedProximalGradient(Solver):
             if run.record(value, step, x):
                 stopped = "stopped by the callback"
             elif self._settled(run.trace):
-                stopped = (
-                    f"the objective fell by less than {self.tol:g} of itself over {self.patience} iterations"
-                )
+                stopped = f"the objective fell by less than {self.tol:g} of itself over {self.patience} iterations"
             else:
                 momentum, before = (1.0 + np.sqrt(1.0 + 4.0 * momentum**2)) / 2.0, momentum
                 # y may leave the set (weights below zero): the objective is asked only inside it.

@@ -27,9 +27,7 @@ class ProxySoftmax(BaseEstimator):
     def __init__(self, temperature: float = 1.0):
         self.temperature = temperature
 
-    def value_and_partials(
-        self, d: np.ndarray, y: np.ndarray, labels: np.ndarray
-    ) -> tuple[float, np.ndarray]:
+    def value_and_partials(self, d: np.ndarray, y: np.ndarray, labels: np.ndarray) -> tuple[float, np.ndarray]:
         """The sum, and its derivatives by d; each row of them sums to 0.
 
         Parameters

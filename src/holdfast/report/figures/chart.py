@@ -71,8 +71,19 @@ class Chart:
 
     def path(self, cls: str, points, close: bool = False, **attributes) -> None:
         """Add a line through points given in values."""
-        d = "L".join(f"{self.x(x):.1f} {self.y(y):.1f}" for x, y in points)
-        self.put("path", cls, d=f"M{d}" + ("Z" if close else ""), **attributes)
+        d, before = "", ("", "")
+        for x, y in points:
+            here = (f"{self.x(x):.1f}", f"{self.y(y):.1f}")
+            if not d:
+                d = f"M{here[0]} {here[1]}"
+            elif here[1] == before[1]:
+                d += f"H{here[0]}" if here[0] != before[0] else ""
+            elif here[0] == before[0]:
+                d += f"V{here[1]}"
+            else:
+                d += f"L{here[0]} {here[1]}"
+            before = here
+        self.put("path", cls, d=d + ("Z" if close else ""), **attributes)
 
     def text(self, cls: str, x: float, y: float, text: str, anchor: str = "middle", **more) -> None:
         """Add text, placed in pixels."""

@@ -7,8 +7,8 @@ from holdfast.report.numbers import number, percent
 def accuracy_curve(summary: dict, width: float, height: float) -> Chart:
     """A band for each model, from what is certified to what no attack was seen to break.
 
-    Between two radii of the grid the lower line is drawn at the value of the farther one and the upper line
-    at that of the nearer one, so that the band always holds the truth.
+    The lines fall exactly where an answer does (where there are too many of these, the lower line falls early
+    and the upper one late), so the truth is always within the band.
     """
     curve, radii = summary["curve"], summary["curve"]["radii"]
     at = curve["at"]
@@ -21,8 +21,8 @@ def accuracy_curve(summary: dict, width: float, height: float) -> Chart:
     chart.spans((0.0, radii[-1]), (0.0, 1.0))
     chart.axes("radius, in standard deviations", "", y_format=lambda v: f"{100 * v:.0f} %", about=6)
     for k, model in enumerate(summary["models"]):
-        low = _steps(radii, curve["models"][model["key"]]["certified"], early=True)
-        high = _steps(radii, curve["models"][model["key"]]["attacked"], early=False)
+        own = curve["models"][model["key"]]
+        low, high = (_stairs(own[kind][0], own["falls"][kind], radii[-1]) for kind in ("certified", "attacked"))
         chart.path(f"band m{k}", low + high[::-1], close=True)
         chart.path(f"curve m{k}", low)
         chart.path(f"curve thin m{k}", high)
@@ -42,11 +42,12 @@ def accuracy_curve(summary: dict, width: float, height: float) -> Chart:
     return chart
 
 
-def _steps(x: list[float], y: list[float], early: bool) -> list[tuple[float, float]]:
-    """The corners of a falling staircase, that falls at the start of each interval or at its end."""
-    corners = [(x[0], y[0])]
-    for i in range(1, len(x)):
-        if y[i] != y[i - 1]:
-            where = x[i - 1] if early else x[i]
-            corners += [(where, y[i - 1]), (where, y[i])]
-    return [*corners, (x[-1], y[-1])]
+def _stairs(start: float, falls: dict, end: float) -> list[tuple[float, float]]:
+    """The corners of a falling staircase."""
+    corners, level = [(0.0, start)], start
+    for where, after in zip(falls["radius"], falls["share"], strict=True):
+        if where > end:
+            break
+        corners += [(where, level), (where, after)]
+        level = after
+    return [*corners, (end, level)]

@@ -46,11 +46,11 @@ def histograms(models: list[dict], edges: list[float], found: dict, x_label: str
                     base -= size
         chart.put("line", "axis", x1=chart.left, x2=chart.width - chart.right, y1=floor, y2=floor)
         chart.text(f"series m{k}", chart.left, floor - panel - 8, model["method"], "start")
+        told = f"median {number(own['median'])}" if own["median"] is not None else "median: no limit"
+        chart.text("tick", chart.width - chart.right, floor - panel - 8, told, "end")
         if own["median"] is not None and edges[0] <= own["median"] <= edges[-1]:
             at = chart.x(own["median"])
             chart.put("line", f"median m{k}", x1=at, x2=at, y1=floor - panel, y2=floor)
-            side = "end" if at > 0.7 * chart.width else "start"
-            chart.text("tick", at + (-5 if side == "end" else 5), floor - panel + 9, "median", side)
     return chart
 
 

@@ -1,12 +1,12 @@
 """A line for each model."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from holdfast.report.figures.chart import Chart
 
 
 def lines(
-    series: list[tuple[str, list[float], list[float]]],
+    series: Sequence[tuple[str, Sequence[float], Sequence[float]]],
     x_label: str,
     label: str,
     y_format: Callable[[float], str],

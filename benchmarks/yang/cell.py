@@ -1,0 +1,120 @@
+"""One cell of the experiment: a method on one round of a data set, tuned, fitted, scored."""
+
+import json
+import os
+import platform
+import time
+import warnings
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import joblib
+import numpy as np
+from holdfast import CertifiedKNeighborsClassifier, CertifiedPrototypeClassifier
+from holdfast.attacks.move import margins
+from holdfast.learners import MetricLearner
+from holdfast.search import g_mean
+from sklearn.base import clone
+from threadpoolctl import threadpool_limits
+
+from benchmarks.yang.conditions import CLEAN, conditions, disturbed
+from benchmarks.yang.methods import METHODS
+from benchmarks.yang.protocol import Round, make_round
+from benchmarks.yang.selection import tune
+
+RADII = (0.0, 0.01, 0.02, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5)
+PACKAGES = ("holdfast", "numpy", "scipy", "scikit-learn", "numba")
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A data set, a method, a round, and how they are run."""
+
+    dataset: str
+    method: str
+    round: int
+    draws: int = 50
+    folds: int = 5
+    preprocessing: str = "paper"
+
+    @property
+    def path(self) -> Path:
+        """Where its rows are kept, below the folder of cells; cells that are run differently lie apart."""
+        settings = f"{self.preprocessing}-{self.draws}x{self.folds}"
+        return Path(settings, self.dataset, f"{self.method}-{self.round:02d}.parquet")
+
+
+def run_cell(cell: Cell, data_dir: str | None = None) -> list[dict[str, Any]]:
+    """Rows of the cell, one for each condition and score, on one thread."""
+    with threadpool_limits(1), joblib.parallel_config("sequential"), warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        part = make_round(cell.dataset, cell.round, cell.preprocessing, data_dir)
+        learner, parameters, tuning = tune(METHODS[cell.method], part, cell.draws, cell.folds)
+        began = time.perf_counter()
+        learner = clone(learner).fit(part.X_train, part.y_train)
+        fitting = time.perf_counter() - began
+        scores = score(learner, part)
+    common = {
+        "dataset": cell.dataset,
+        "method": cell.method,
+        "round": cell.round,
+        "draws": cell.draws,
+        "folds": cell.folds if not part.y_validation.size else 1,
+        "preprocessing": cell.preprocessing,
+        "split": part.split.source,
+    }
+    told = {
+        "n_train": len(part.y_train),
+        "n_features": part.X_train.shape[1],
+        "parameters": json.dumps(parameters, default=float, sort_keys=True),
+        "seconds_tuning": tuning,
+        "seconds_fit": fitting,
+        "warnings": "; ".join(sorted({str(w.message).partition(".")[0] for w in caught})),
+        **machine(),
+    }
+    return [{**common, **row, **told} for row in scores]
+
+
+def score(learner: MetricLearner, part: Round) -> list[dict[str, Any]]:
+    """Condition, level, score and value: for each condition, the margin, and each certified radius.
+
+    Rows vote by 3-NN, prototypes alone; adversarial moves, margins and certificates are those of what votes.
+    """
+    voter: CertifiedKNeighborsClassifier | CertifiedPrototypeClassifier
+    if hasattr(learner, "prototypes_"):
+        voter, certificate = CertifiedPrototypeClassifier(learner, n_jobs=1), "auto"
+    else:
+        voter, certificate = CertifiedKNeighborsClassifier(learner, n_neighbors=3, n_jobs=1), "lower"
+    voter.fit(part.X_train, part.y_train)
+    reference = (voter.reference_, voter.classes_[voter.reference_codes_])
+    rows, L = [], voter.components_
+
+    def note(condition: str, level: float, score: str, value: float, n: int) -> None:
+        rows.append({"condition": condition, "level": level, "score": score, "value": float(value), "n_test": n})
+
+    for condition in conditions(part):
+        X, y = disturbed(condition, part, L, reference)
+        found = voter.predict(X)
+        note(condition.name, condition.level, "accuracy", np.mean(found == y), len(y))
+        if part.facts.score == "g_mean":
+            note(condition.name, condition.level, "g_mean", g_mean(y, found), len(y))
+        if condition == CLEAN:
+            right = found == y
+            margin = margins(L, X, y, reference, n_jobs=1)[right].mean() if right.any() else np.nan
+            note("adversarial_margin", 0.0, "margin", margin, int(right.sum()))
+    certified = voter.certify(part.X_test, part.y_test, method=certificate, witness=False, n_jobs=1)
+    for radius, value in zip(RADII, certified.certified_accuracy(radii=RADII), strict=True):
+        note(f"certified_{radius:g}", radius, "certified_accuracy", value, len(part.y_test))
+    return rows
+
+
+def machine() -> dict[str, str]:
+    """What numbers and seconds depend on and the code does not."""
+    return {
+        "python": platform.python_version(),
+        **{name: version(name) for name in PACKAGES},
+        "cores": str(os.cpu_count()),
+        "system": f"{platform.system()} {platform.machine()}",
+    }

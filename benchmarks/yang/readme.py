@@ -1,0 +1,96 @@
+"""The results section of README.md, written from the rows that are there and from nothing else."""
+
+from pathlib import Path
+
+import pandas as pd
+
+from benchmarks.yang.methods import METHODS
+from benchmarks.yang.sets import SETS
+from benchmarks.yang.store import load
+from benchmarks.yang.tables import TITLES, chosen, compare, headline, headline_words, markdown, provenance, sections
+from benchmarks.yang.tables import published as printed
+from benchmarks.yang.tables import summary as summarised
+
+PAGE = Path(__file__).with_name("README.md")
+BEGIN = "<!-- results: written by `python -m benchmarks.yang readme` -->"
+END = "<!-- end of results -->"
+_SHOWN = ("clean", "isotropic_gaussian_snr5", "anisotropic_gaussian_snr5", "adversarial_l2_0.2", "outperform", "headline")
+_SHOWN += ("high_dimensional_isolet", "high_dimensional_mnist", "seconds_shown")
+
+
+def refresh(folder: Path) -> None:
+    """Write the section anew."""
+    page = PAGE.read_text(encoding="utf-8")
+    PAGE.write_text(replaced(page, text(load(folder), folder)), encoding="utf-8")
+
+
+def replaced(page: str, section: str) -> str:
+    """The page with another section between its two marks."""
+    before, _, rest = page.partition(BEGIN)
+    _, end, after = rest.partition(END)
+    if not end:
+        raise ValueError(f"The page has no section between {BEGIN!r} and {END!r}.")
+    return f"{before}{BEGIN}\n\n{section.strip()}\n\n{END}{after}"
+
+
+def text(rows: pd.DataFrame, folder: Path) -> str:
+    """What was run, what was reproduced, what was not; then the tables."""
+    if rows.empty:
+        return "Nothing has been run yet: there are no rows in `results/`, and so the paper has not been run again."
+    parts = [provenance(rows), coverage(rows), verdict(rows)]
+    for name, title, table, remark in sections(rows):
+        if name in _SHOWN:
+            parts += [f"### {title}", remark, markdown(table)]
+    toy = folder / "toy.csv"
+    if toy.is_file():
+        means = pd.read_csv(toy).groupby(["example", "method"], sort=False)[["margin", "published_margin", "accuracy"]]
+        parts += ["### Toy examples", "Means over the samples drawn.", markdown(means.mean().reset_index())]
+    figures = sorted((folder / "figures").glob("*.png"))
+    parts += [f"![{path.stem}](results/figures/{path.name})" for path in figures]
+    return "\n\n".join(part for part in parts if part)
+
+
+def coverage(rows: pd.DataFrame) -> str:
+    """What is missing, of all that could have been run."""
+    rows = chosen(rows)
+    rounds = rows.groupby(["dataset", "method"])["round"].nunique()
+    missing, partial = {}, {}
+    for method in METHODS:
+        for name, facts in SETS.items():
+            n = int(rounds.get((name, method), 0))
+            if n == 0:
+                missing.setdefault(method, []).append(name)
+            elif n < facts.rounds:
+                partial.setdefault(method, []).append(f"{name} {n} of {facts.rounds}")
+    lines = []
+    if missing:
+        told = "; ".join(f"{m}: {'all' if len(s) == len(SETS) else ', '.join(s)}" for m, s in missing.items())
+        lines.append(f"Not run: {told}.")
+    if partial:
+        lines.append("Fewer rounds than in the paper: " + "; ".join(f"{m}: {', '.join(s)}" for m, s in partial.items()) + ".")
+    return "\n\n".join(lines) or "Every method was run on every data set, in as many rounds as in the paper."
+
+
+def verdict(rows: pd.DataFrame) -> str:
+    """Counts of reproduced results, and the list of those that were not."""
+    rows = chosen(rows)
+    theirs = pd.concat([printed("uci"), printed("high_dimensional")], ignore_index=True)
+    both = compare(summarised(rows), theirs)
+    known = both[both["reproduced"].notna()]
+    if known.empty:
+        return ""
+    table = []
+    for condition in [*TITLES, *sorted(set(known["condition"]) - set(TITLES))]:
+        part = known[known["condition"] == condition]
+        if len(part):
+            table.append((TITLES.get(condition, condition), len(part), int(part["within"].sum()), int(part["reproduced"].sum())))
+    frame = pd.DataFrame(table, columns=["condition", "compared", "within one published std", "within or better"])
+    failed = known[~known["reproduced"].astype(bool)]
+    lines = [
+        f"{row.dataset}, {row.method}, {TITLES.get(row.condition, row.condition).lower()}: "
+        f"{row.mean:.2f}, published {row.published:.2f} ± {row.published_std:.2f}"
+        for row in failed.itertuples()
+    ]
+    told = "\n".join(["Not reproduced:", "", *(f"- {line}" for line in lines)]) if lines else ""
+    head = headline(rows)
+    return "\n\n".join(filter(None, [markdown(frame), told, headline_words(head) if len(head) else ""]))

@@ -1,0 +1,70 @@
+"""Tuning: the paper's search, by the paper's score or by certified accuracy."""
+
+import time
+from typing import Any
+
+import numpy as np
+from holdfast import CertifiedKNeighborsClassifier, Euclidean
+from holdfast.learners import MetricLearner
+from holdfast.search import PerturbationSearchCV
+from sklearn.model_selection import StratifiedKFold
+
+from benchmarks.yang.methods import Method, learner_for, space_for
+from benchmarks.yang.protocol import Round
+from benchmarks.yang.seeds import seed
+
+Folds = list[tuple[np.ndarray, np.ndarray]]
+
+
+class CertifiedOnFolds:
+    """Certified accuracy of 3-NN at a radius, as a score for :class:`PerturbationSearchCV`.
+
+    A certificate needs the points that vote. The search hands a score the learner and the rows to score; which
+    fold these are, and so which rows vote, is known by comparing.
+    """
+
+    def __init__(self, X: np.ndarray, y: np.ndarray, folds: Folds, radius: float):
+        self.X, self.y, self.folds, self.radius = X, y, folds, radius
+
+    def __call__(self, model, X: np.ndarray, y: np.ndarray) -> float:
+        """Share of rows that are right and certified at the radius."""
+        train = next(train for train, test in self.folds if np.array_equal(self.X[test], X))
+        voter = CertifiedKNeighborsClassifier(model[0], n_neighbors=3, n_jobs=1).fit(self.X[train], self.y[train])
+        certificate = voter.certify(X, y, method="lower", witness=False, n_jobs=1)
+        return float(certificate.certified_accuracy(radii=self.radius))
+
+
+def tune(method: Method, part: Round, n_draws: int, n_folds: int) -> tuple[MetricLearner, dict[str, Any], float]:
+    """The learner with the best parameters found, these parameters, and the seconds it took.
+
+    Draws and folds depend on data set and round, not on the method.
+    """
+    learner = learner_for(method, part.facts)
+    if isinstance(learner, Euclidean):
+        return learner, {}, 0.0
+    began = time.perf_counter()
+    X, y, folds = tuning_parts(part, n_folds)
+    search = PerturbationSearchCV(
+        learner,
+        space=space_for(method, part.facts),
+        n_draws=n_draws,
+        scoring=part.facts.score if method.radius is None else CertifiedOnFolds(X, y, folds, method.radius),
+        cv=folds,
+        refit=False,
+        n_jobs=1,
+        random_state=seed("draws", part.name, part.number),
+    ).fit(X, y)
+    best = learner.__class__(**{**learner.get_params(deep=False), "n_jobs": 1}).set_params(**search.best_params_)
+    return best, search.best_params_, time.perf_counter() - began
+
+
+def tuning_parts(part: Round, n_folds: int) -> tuple[np.ndarray, np.ndarray, Folds]:
+    """Rows to tune on, and their parts: folds of the training part, or training and validation part."""
+    if not part.y_validation.size:
+        shuffled = StratifiedKFold(n_folds, shuffle=True, random_state=seed("folds", part.name, part.number))
+        return part.X_train, part.y_train, list(shuffled.split(part.X_train, part.y_train))
+    X = np.concatenate([part.X_train, part.X_validation])
+    y = np.concatenate([part.y_train, part.y_validation])
+    rows = np.arange(len(y))
+    n = len(part.y_train)
+    return X, y, [(rows[:n], rows[n:])]
