@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 JOBS ?= 2
 
-.PHONY: demo test lint types doctest pytest test-lowest bench-speed format clean clean-cache
+.PHONY: demo test lint types doctest pytest test-lowest bench-speed bench-quick format clean clean-cache
 
 demo: $(VENV)/.ready
 	$(BIN)/python examples/demo.py
@@ -31,6 +31,10 @@ test-lowest: .venv-lowest/.ready
 
 bench-speed: $(VENV)/.ready
 	$(BIN)/python -m benchmarks.speed
+
+# The paper again, in minutes: few rounds, few draws, small sets; python -m benchmarks.yang --help has the rest.
+bench-quick: $(VENV)/.ready
+	$(BIN)/python -m benchmarks.yang run --profile quick --jobs $(JOBS) --out .bench/yang-quick --tables
 
 format: $(VENV)/.ready
 	$(BIN)/ruff check --fix .

@@ -3,15 +3,16 @@
 import numpy as np
 import pytest
 from sklearn.base import clone
-from sklearn.datasets import load_iris
+from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler, normalize
 
-from holdfast import LMNN, SCML, CappedTraceLMNN, Euclidean, Perturbation, ProxyNCA, learners, search
+from holdfast import LMNN, SCML, CappedTraceLMNN, Perturbation, ProxyNCA, learners
+from holdfast.certificates import CertifiedAccuracy
 from holdfast.constraints import knn_triplets
 from holdfast.geometry import adversarial_margin
-from holdfast.search import SPACES, PerturbationSearchCV, Uniform, g_mean
+from holdfast.search import SPACES, PerturbationSearchCV, g_mean
 
 
 @pytest.fixture(scope="module")
@@ -157,9 +158,14 @@ def test_bad_input_is_refused(data):
         PerturbationSearchCV(learners.Reduced()).fit(X, y)
 
 
-def test_ties_go_to_the_nearest():
-    points, codes = np.array([[0.0], [1.0], [2.0], [9.0]]), np.array([2, 0, 1, 1])
-    assert search._vote(points, codes, 3, np.array([[0.2], [1.9]])).tolist() == [2, 1]
-    assert search._vote(points, codes, 1, np.array([[8.0]])).tolist() == [1]
-    assert 0.2 < Uniform(0.2, 0.4).draw(np.random.RandomState(0)) <= 0.4
-    assert Euclidean().fit(points).components_.tolist() == [[1.0]]
+def test_selects_by_certified_accuracy():
+    X, y = load_breast_cancer(return_X_y=True)
+    X = normalize(StandardScaler().fit_transform(X))
+    learner = LMNN(perturbation=Perturbation())
+    settings = {"n_draws": 6, "cv": 3, "random_state": 0}
+    certified = PerturbationSearchCV(learner, scoring=CertifiedAccuracy(0.2), **settings).fit(X, y)
+    plain = PerturbationSearchCV(learner, **settings).fit(X, y)
+    # The same candidates, on the same folds: being certified is being right, and more.
+    assert (certified.cv_results_["mean_test_score"] <= plain.cv_results_["mean_test_score"] + 1e-12).all()
+    certificate = certified.classifier_.certify(X[:20], y[:20], method="lower")
+    assert (certificate.radius >= 0).all()

@@ -8,7 +8,7 @@ from pathlib import Path
 from benchmarks.yang.methods import METHODS
 from benchmarks.yang.protocol import PREPROCESSING
 from benchmarks.yang.runner import PROFILES, cells, run
-from benchmarks.yang.sets import SETS
+from benchmarks.yang.sets import SETS, raw
 from benchmarks.yang.store import RESULTS, collect, load, write
 
 
@@ -22,7 +22,11 @@ def _run(chosen) -> int:
     profile = PROFILES[chosen.profile]
     given = {name: getattr(chosen, name) for name in ("sets", "methods", "rounds", "draws", "folds")}
     profile = replace(profile, **{name: value for name, value in given.items() if value is not None})
+    profile = replace(profile, sets=[name for name in profile.sets if _at_hand(name, chosen.data_dir)])
     todo = cells(profile, chosen.preprocessing)
+    if not todo:
+        print("nothing to run", file=sys.stderr)
+        return 1
     try:
         failed = run(
             todo, chosen.out, jobs=chosen.jobs, dask=chosen.dask, data_dir=chosen.data_dir,
@@ -36,6 +40,16 @@ def _run(chosen) -> int:
     if failed:
         print(f"{len(failed)} of {len(todo)} cells failed", file=sys.stderr)
     return 1 if failed else 0
+
+
+def _at_hand(name: str, data_dir: str | None) -> bool:
+    """Whether a data set can be had; says why not."""
+    try:
+        raw(name, data_dir)
+    except (FileNotFoundError, ConnectionError) as problem:
+        print(f"left out: {problem}", flush=True)
+        return False
+    return True
 
 
 def _tables(chosen) -> int:

@@ -3,10 +3,10 @@
 from dataclasses import dataclass
 
 import numpy as np
-from holdfast.attacks.move import adversarial_move, margins
 
 from benchmarks.yang.protocol import Round
 from benchmarks.yang.seeds import generator
+from holdfast.attacks.move import adversarial_move, margins
 
 N_NOISY = 10_000  # noise is drawn anew until there are so many test rows
 KINDS = ("clean", "isotropic", "anisotropic", "adversarial")

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from benchmarks.yang.sets import Facts
 from holdfast import (
     AML,
     DRIFT,
@@ -16,8 +17,6 @@ from holdfast import (
 )
 from holdfast.learners import MetricLearner
 from holdfast.search import SPACES, Space
-
-from benchmarks.yang.sets import Facts
 
 
 @dataclass(frozen=True)

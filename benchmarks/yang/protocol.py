@@ -5,12 +5,12 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
-from holdfast.threads import single_threaded_blas
 from sklearn.decomposition import PCA
 from sklearn.preprocessing import normalize
 
 from benchmarks.yang.sets import SETS, Facts, Raw, raw
 from benchmarks.yang.splits import Split, split
+from holdfast.threads import single_threaded_blas
 
 PREPROCESSING = ("paper", "honest")
 

@@ -6,16 +6,23 @@ import pandas as pd
 
 from benchmarks.yang.methods import METHODS
 from benchmarks.yang.sets import SETS
-from benchmarks.yang.store import load
-from benchmarks.yang.tables import TITLES, chosen, compare, headline, headline_words, markdown, provenance, sections
-from benchmarks.yang.tables import published as printed
-from benchmarks.yang.tables import summary as summarised
+from benchmarks.yang.store import load, published
+from benchmarks.yang.tables import (
+    TITLES,
+    chosen,
+    compare,
+    headline,
+    headline_words,
+    markdown,
+    provenance,
+    sections,
+    summary,
+)
 
 PAGE = Path(__file__).with_name("README.md")
 BEGIN = "<!-- results: written by `python -m benchmarks.yang readme` -->"
 END = "<!-- end of results -->"
-_SHOWN = ("clean", "isotropic_gaussian_snr5", "anisotropic_gaussian_snr5", "adversarial_l2_0.2", "outperform", "headline")
-_SHOWN += ("high_dimensional_isolet", "high_dimensional_mnist", "seconds_shown")
+_SHOWN = {*TITLES, "outperform", "headline", "high_dimensional_isolet", "high_dimensional_mnist", "seconds"}
 
 
 def refresh(folder: Path) -> None:
@@ -54,7 +61,8 @@ def coverage(rows: pd.DataFrame) -> str:
     """What is missing, of all that could have been run."""
     rows = chosen(rows)
     rounds = rows.groupby(["dataset", "method"])["round"].nunique()
-    missing, partial = {}, {}
+    missing: dict[str, list[str]] = {}
+    partial: dict[str, list[str]] = {}
     for method in METHODS:
         for name, facts in SETS.items():
             n = int(rounds.get((name, method), 0))
@@ -67,15 +75,17 @@ def coverage(rows: pd.DataFrame) -> str:
         told = "; ".join(f"{m}: {'all' if len(s) == len(SETS) else ', '.join(s)}" for m, s in missing.items())
         lines.append(f"Not run: {told}.")
     if partial:
-        lines.append("Fewer rounds than in the paper: " + "; ".join(f"{m}: {', '.join(s)}" for m, s in partial.items()) + ".")
+        lines.append(
+            "Fewer rounds than in the paper: " + "; ".join(f"{m}: {', '.join(s)}" for m, s in partial.items()) + "."
+        )
     return "\n\n".join(lines) or "Every method was run on every data set, in as many rounds as in the paper."
 
 
 def verdict(rows: pd.DataFrame) -> str:
     """Counts of reproduced results, and the list of those that were not."""
     rows = chosen(rows)
-    theirs = pd.concat([printed("uci"), printed("high_dimensional")], ignore_index=True)
-    both = compare(summarised(rows), theirs)
+    theirs = pd.concat([published("uci"), published("high_dimensional")], ignore_index=True)
+    both = compare(summary(rows), theirs)
     known = both[both["reproduced"].notna()]
     if known.empty:
         return ""
@@ -83,7 +93,9 @@ def verdict(rows: pd.DataFrame) -> str:
     for condition in [*TITLES, *sorted(set(known["condition"]) - set(TITLES))]:
         part = known[known["condition"] == condition]
         if len(part):
-            table.append((TITLES.get(condition, condition), len(part), int(part["within"].sum()), int(part["reproduced"].sum())))
+            table.append(
+                (TITLES.get(condition, condition), len(part), int(part["within"].sum()), int(part["reproduced"].sum()))
+            )
     frame = pd.DataFrame(table, columns=["condition", "compared", "within one published std", "within or better"])
     failed = known[~known["reproduced"].astype(bool)]
     lines = [

@@ -4,34 +4,17 @@ import time
 from typing import Any
 
 import numpy as np
-from holdfast import CertifiedKNeighborsClassifier, Euclidean
-from holdfast.learners import MetricLearner
-from holdfast.search import PerturbationSearchCV
 from sklearn.model_selection import StratifiedKFold
 
 from benchmarks.yang.methods import Method, learner_for, space_for
 from benchmarks.yang.protocol import Round
 from benchmarks.yang.seeds import seed
+from holdfast import Euclidean
+from holdfast.certificates import CertifiedAccuracy
+from holdfast.learners import MetricLearner
+from holdfast.search import PerturbationSearchCV
 
 Folds = list[tuple[np.ndarray, np.ndarray]]
-
-
-class CertifiedOnFolds:
-    """Certified accuracy of 3-NN at a radius, as a score for :class:`PerturbationSearchCV`.
-
-    A certificate needs the points that vote. The search hands a score the learner and the rows to score; which
-    fold these are, and so which rows vote, is known by comparing.
-    """
-
-    def __init__(self, X: np.ndarray, y: np.ndarray, folds: Folds, radius: float):
-        self.X, self.y, self.folds, self.radius = X, y, folds, radius
-
-    def __call__(self, model, X: np.ndarray, y: np.ndarray) -> float:
-        """Share of rows that are right and certified at the radius."""
-        train = next(train for train, test in self.folds if np.array_equal(self.X[test], X))
-        voter = CertifiedKNeighborsClassifier(model[0], n_neighbors=3, n_jobs=1).fit(self.X[train], self.y[train])
-        certificate = voter.certify(X, y, method="lower", witness=False, n_jobs=1)
-        return float(certificate.certified_accuracy(radii=self.radius))
 
 
 def tune(method: Method, part: Round, n_draws: int, n_folds: int) -> tuple[MetricLearner, dict[str, Any], float]:
@@ -48,7 +31,7 @@ def tune(method: Method, part: Round, n_draws: int, n_folds: int) -> tuple[Metri
         learner,
         space=space_for(method, part.facts),
         n_draws=n_draws,
-        scoring=part.facts.score if method.radius is None else CertifiedOnFolds(X, y, folds, method.radius),
+        scoring=part.facts.score if method.radius is None else CertifiedAccuracy(method.radius),
         cv=folds,
         refit=False,
         n_jobs=1,

@@ -6,6 +6,7 @@ from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
+
 from holdfast.datasets import load_dataset
 
 

@@ -3,20 +3,21 @@
 import json
 import math
 import warnings
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from sklearn.exceptions import ConvergenceWarning
+
+from benchmarks.yang.protocol import Round, make_round
+from benchmarks.yang.store import load
 from holdfast import LMNN, CertifiedKNeighborsClassifier, FixedMetric, Perturbation
 from holdfast.bound import generalization_bound
 from holdfast.constraints import Triplets, knn_triplets
 from holdfast.search import adversarial_margins
 from holdfast.solvers import LBFGS, ProjectedGradient, Solver
-from sklearn.exceptions import ConvergenceWarning
-
-from benchmarks.yang.protocol import Round, make_round
-from benchmarks.yang.store import load
 
 #: Mean margins the paper prints for its toy examples.
 TOY_PUBLISHED = {
@@ -107,7 +108,12 @@ def bound(data_dir: str | None = None, folder: Path | None = None, name: str = "
     return pd.DataFrame(rows, columns=[*columns, "vacuous", "origin"])
 
 
-STUDIES = {"toy": toy, "sensitivity": sensitivity, "convergence": convergence, "bound": bound}
+STUDIES: dict[str, Callable[..., pd.DataFrame]] = {
+    "toy": toy,
+    "sensitivity": sensitivity,
+    "convergence": convergence,
+    "bound": bound,
+}
 
 
 def _tuned(name: str, folder: Path | None, tau_max: float) -> tuple[dict[str, float], str]:

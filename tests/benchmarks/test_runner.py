@@ -9,7 +9,6 @@ from dataclasses import replace
 
 import pandas as pd
 import pytest
-
 from benchmarks.yang import runner
 from benchmarks.yang.__main__ import main
 from benchmarks.yang.cell import RADII, Cell
@@ -17,6 +16,7 @@ from benchmarks.yang.methods import METHODS
 from benchmarks.yang.runner import PROFILES, cells, run
 from benchmarks.yang.sets import SETS
 from benchmarks.yang.store import CELLS, collect, load, write
+
 from tests.benchmarks.conftest import ROOT
 
 TINY = ["run", "--profile", "tiny", "--rounds", "1"]
@@ -94,7 +94,7 @@ def test_profiles_name_what_there_is():
         assert set(profile.sets) <= set(SETS)
         assert set(profile.methods) <= set(METHODS)
     full = cells(PROFILES["full"])
-    assert len(full) == len(set(cell.path for cell in full)) == (12 * 20 + 1 + 4 + 1) * len(METHODS)
+    assert len(full) == len({cell.path for cell in full}) == (12 * 20 + 1 + 4 + 1) * len(METHODS)
     assert Cell("iris", "LMNN", 0, 10, 3).path != Cell("iris", "LMNN", 0, 50, 5).path
 
 

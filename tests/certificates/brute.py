@@ -39,9 +39,7 @@ def random_problem(rng, k, C, kind="random", norm="l2", n=None, d=3, **options):
     else:
         x = rng.normal(size=(3, d)) * 0.7
         points, start = X @ T.T, x @ T.T
-    problem = NeighborProblem(
-        points, labels, T, n_neighbors=k, norm=NORMS[norm](d), n_classes=C, **options
-    )
+    problem = NeighborProblem(points, labels, T, n_neighbors=k, norm=NORMS[norm](d), n_classes=C, **options)
     return problem, start, x, votes(problem, start)
 
 
@@ -112,7 +110,9 @@ def _least(problem, A, c, x, best):
     box = [(-a, b) for a, b in zip(down[0], up[0], strict=True)] if up.size else [(None, None)] * d
     if problem.norm.name == "linf":
         ones = np.ones((d, 1))
-        rows = np.vstack([np.hstack([-A, np.zeros((len(c), 1))]), np.hstack([np.eye(d), -ones]), np.hstack([-np.eye(d), -ones])])
+        rows = np.vstack(
+            [np.hstack([-A, np.zeros((len(c), 1))]), np.hstack([np.eye(d), -ones]), np.hstack([-np.eye(d), -ones])]
+        )
         cost, levels, bounds = np.r_[np.zeros(d), 1.0], np.r_[-c, np.zeros(2 * d)], [*box, (0, None)]
     else:
         eye = np.eye(d)

@@ -92,9 +92,7 @@ def test_box(norm, k, C):
         x = np.clip(x, -1.4, 0.9)
         queries = x @ problem.T.T
         prediction = votes(problem, queries)
-        exact = np.array(
-            [exact_radius(problem, u, y, z) for u, y, z in zip(queries, prediction, x, strict=True)]
-        )
+        exact = np.array([exact_radius(problem, u, y, z) for u, y, z in zip(queries, prediction, x, strict=True)])
         for name in each(k):
             lower, upper, delta = engines[name](problem, queries, prediction, inputs=x, n_jobs=1)
             check(problem, queries, x, prediction, name, exact)

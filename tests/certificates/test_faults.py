@@ -3,7 +3,18 @@
 import numpy as np
 import pytest
 
-from holdfast.certificates import L1, L2, Ellipsoid, LInf, NeighborProblem, engines, exact_1nn, exact_knn, knn_lower, votes
+from holdfast.certificates import (
+    L1,
+    L2,
+    Ellipsoid,
+    LInf,
+    NeighborProblem,
+    engines,
+    exact_1nn,
+    exact_knn,
+    knn_lower,
+    votes,
+)
 from tests.certificates.brute import NORMS, exact_radius, random_problem
 
 ALL = [L2(), LInf(), L1(), Ellipsoid(np.eye(2))]

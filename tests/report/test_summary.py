@@ -5,8 +5,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import Normalizer, StandardScaler
 
-from holdfast.report import summarise
+from holdfast import CertifiedKNeighborsClassifier, certify
+from holdfast.report import render_html, render_markdown, summarise
 from holdfast.report.changes import changes, from_to
 from tests.report.conftest import make_audit
 
@@ -143,6 +146,41 @@ def test_without_any_witness(audit_result):
         assert summary["predictions"][key]["least"][0]["becomes"] is None
 
 
+def test_nothing_can_change_the_answer(audit_result):
+    """All features frozen: every radius is infinite, and told as None."""
+    n = len(audit_result.y_test)
+    certificates = {
+        key: replace(
+            each,
+            radius=np.full(n, np.inf),
+            upper=np.full(n, np.inf),
+            adversarial=np.full_like(each.adversarial, np.nan),
+        )
+        for key, each in audit_result.certificates.items()
+    }
+    result = replace(audit_result, certificates=certificates, frozen=np.ones_like(audit_result.frozen))
+    summary = summarise(result)
+    assert summary["margins"] is None
+    for key, own in summary["at_radius"].items():
+        assert own["certified_error"] == own["clean_error"]
+        assert summary["radii"]["models"][key]["median"] is None
+        assert summary["radii"]["models"][key]["beyond"] == n
+    assert "any" in render_html(summary)
+    assert render_markdown(summary)
+
+
+def test_one_model_behind_a_normalizer(audit_result):
+    train = (audit_result.X_train, audit_result.y_train)
+    model = make_pipeline(StandardScaler(), Normalizer(), CertifiedKNeighborsClassifier()).fit(*train)
+    certificate = certify(model, audit_result.X_test, audit_result.y_test, norm=np.diag(1 / audit_result.scale**2))
+    result = replace(audit_result, models={"base": model}, certificates={"base": certificate})
+    summary = summarise(result)
+    assert summary["margins"] is None
+    assert summary["metric"]["models"]["base"]["effective"] == pytest.approx(13, rel=0.01)
+    assert "against" not in summary["verdict"]["sentence"]
+    assert render_html(summary)
+
+
 def test_bounded_for_many_features_and_rows(audit_result):
     rng = np.random.default_rng(0)
     p, n = 60, 3000
@@ -150,11 +188,6 @@ def test_bounded_for_many_features_and_rows(audit_result):
     wide = {"X_train": audit_result.X_train, "X_test": audit_result.X_test}
     wide = {key: np.hstack([X, rng.normal(size=(len(X), p - X.shape[1]))]) for key, X in wide.items()}
     scale = wide["X_train"].std(axis=0)
-    from sklearn.pipeline import make_pipeline
-    from sklearn.preprocessing import StandardScaler
-
-    from holdfast import CertifiedKNeighborsClassifier, certify
-
     model = make_pipeline(StandardScaler(), CertifiedKNeighborsClassifier(n_neighbors=1))
     model.fit(wide["X_train"], audit_result.y_train)
     small = certify(model, wide["X_test"], audit_result.y_test, norm=np.diag(1 / scale**2), method="lower")
@@ -178,8 +211,6 @@ def test_bounded_for_many_features_and_rows(audit_result):
     assert len(json.dumps(summary)) < 200_000
     assert summary["verdict"]["tone"] == "even"
     assert summary["training"] == {"base": None, "robust": None}
-    from holdfast.report import render_html
-
     assert len(render_html(summary)) < 320_000
 
 

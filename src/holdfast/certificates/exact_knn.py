@@ -4,6 +4,7 @@ import time
 
 import numpy as np
 
+from holdfast.certificates import linear
 from holdfast.certificates.active_set import empty_state
 from holdfast.certificates.branch import empty_tree, new_child, push, search
 from holdfast.certificates.exact_1nn import exact_1nn
@@ -54,7 +55,7 @@ def exact_knn(
     -------
     Bounds
         Exact (they meet up to rounding) where the search ended. For L1 and L∞ with k > 1, the sandwich of
-        ``knn_lower`` and the length of the L2 witness; with k = 1, ``exact_1nn``.
+        ``knn_lower`` and the shortest move into the vote of the L2 witness; with k = 1, ``exact_1nn``.
 
     Notes
     -----
@@ -69,7 +70,15 @@ def exact_knn(
             return exact_1nn(problem, queries, prediction, inputs=inputs, n_jobs=n_jobs)
         lower, _ = lower_bounds(problem, queries, prediction, inputs, n_jobs)
         moves = _moves(_with_l2(problem), queries, prediction, inputs, n_jobs, budget)[1]
-        return verified(problem, queries, prediction, inputs, lower, moves)
+        found = verified(problem, queries, prediction, inputs, lower, moves)
+        moves = linear.shortened(problem, queries, inputs, moves, n_jobs)
+        shorter = verified(problem, queries, prediction, inputs, lower, moves)
+        better = shorter.upper < found.upper
+        return Bounds(
+            np.where(better, shorter.lower, found.lower),
+            np.where(better, shorter.upper, found.upper),
+            np.where(better[:, None], shorter.delta, found.delta),
+        )
     lower, moves = _moves(problem, queries, prediction, inputs, n_jobs, budget)
     return verified(problem, queries, prediction, inputs, lower, moves)
 
@@ -91,9 +100,7 @@ def _moves(problem, queries, prediction, inputs, n_jobs, budget) -> tuple[np.nda
 
     def block(rows: slice) -> None:
         for t in range(rows.start, rows.stop):
-            lower[t], z[t] = _query(
-                problem, queries[t], prediction[t], start[t], rounding[t], down[t], up[t], budget
-            )
+            lower[t], z[t] = _query(problem, queries[t], prediction[t], start[t], rounding[t], down[t], up[t], budget)
 
     with Workers(min(n_threads(n_jobs), m or 1)) as workers:
         workers.map(block, [slice(t, t + 1) for t in range(m)])

@@ -1,4 +1,4 @@
-"""Exact 1-NN radii for L1 and L∞: one linear program for each impostor that survives the screening."""
+"""L1 and L∞: exact 1-NN radii, one linear program for each impostor that survives; shorter k-NN witnesses."""
 
 import numpy as np
 from scipy.optimize import linprog
@@ -13,6 +13,7 @@ from holdfast.threads import Workers, n_threads
 _ROWS = 40  # targets in the first program; the violated ones join
 _BEYOND = 1e-8  # how far beyond every boundary a witness goes, relative to its length
 _PENALTY = 1e4
+_AROUND = 100  # points outside the k nearest that hold a witness in place
 
 
 def nearest_rows(
@@ -35,6 +36,50 @@ def nearest_rows(
     with Workers(min(n_threads(n_jobs), m or 1)) as workers:
         workers.map(block, [slice(t, t + 1) for t in range(m)])
     return lower, moves
+
+
+def shortened(
+    problem: NeighborProblem,
+    queries: np.ndarray,
+    inputs: np.ndarray | None,
+    moves: np.ndarray,
+    n_jobs: int | None,
+) -> np.ndarray:
+    """Shorter moves (m, n_free) to the same votes: the program of the k nearest points where each move ends.
+
+    Only the nearest of the other points are in it, so a move has to be looked at again.
+    """
+    m = len(queries)
+    rounding = query_rounding(problem, queries, inputs)
+    down, up = problem.room(inputs, m)
+    out = moves.copy()
+
+    def block(rows: slice) -> None:
+        for t in range(rows.start, rows.stop):
+            if np.isfinite(moves[t]).all():
+                near, far = _pairs(problem, queries[t] + problem.T[:, problem.free] @ moves[t])
+                delta = _program(problem, queries[t], near, far, 0.0, np.inf, rounding[t], down[t], up[t])[2]
+                out[t] = moves[t] if delta is None else delta
+
+    with Workers(min(n_threads(n_jobs), m or 1)) as workers:
+        workers.map(block, [slice(t, t + 1) for t in range(m)])
+    return out
+
+
+def _pairs(problem, u) -> tuple[np.ndarray, np.ndarray]:
+    """What keeps the vote at u: each of the k nearest no farther than each point of another class outside."""
+    k, labels = problem.n_neighbors, problem.labels
+    D = np.empty(len(labels))
+    squared_distances(problem.points, u, D)
+    order = np.argsort(D, kind="stable")
+    inside, outside = order[:k], order[k : k + _AROUND]
+    near, far = np.repeat(inside, outside.size), np.tile(outside, k)
+    tally = np.bincount(labels[inside], minlength=problem.n_classes)
+    tied = inside[tally[labels[inside]] == tally.max()]
+    if problem.ties == "nearest":  # and the nearest of the tied stays the nearest
+        near, far = np.append(near, np.repeat(tied[0], tied.size - 1)), np.append(far, tied[1:])
+    other = labels[near] != labels[far]
+    return near[other], far[other]
 
 
 def _query(problem, u, y, rounding, down, up) -> tuple[float, np.ndarray]:
@@ -75,11 +120,11 @@ def _query(problem, u, y, rounding, down, up) -> tuple[float, np.ndarray]:
     return low, move
 
 
-def _program(problem, u, l, targets, E, best, rounding, down, up):
-    """``ρ_l`` certified by the multipliers, the length of a move beyond it, and the move."""
+def _program(problem, u, near, far, E, best, rounding, down, up):
+    """``min ‖δ‖ : near is no farther than far``, pair by pair: certified, the length of a move beyond it, the move."""
     V, U, chart = problem.slopes, problem.points, problem.chart
-    A = V[l] - V[targets]
-    c = 0.5 * np.einsum("jr,jr->j", U[l] - U[targets], (U[l] - u) + (U[targets] - u))
+    A = V[near] - V[far]
+    c = 0.5 * np.einsum("jr,jr->j", U[near] - U[far], (U[near] - u) + (U[far] - u))
     norms = np.abs(A).sum(axis=1) if chart.dual == 1 else np.abs(A).max(axis=1)
     still = norms == 0
     if still.any():  # a row that no move changes
@@ -91,10 +136,10 @@ def _program(problem, u, l, targets, E, best, rounding, down, up):
         return 0.0, 0.0, np.zeros(A.shape[1])
     # In units of ``unit``, with rows of dual norm 1; the solver's tolerances are absolute.
     unit = E if E > 0 else max(np.abs(c / norms).min(), 1e-300)
-    far = rounding[1] + rounding[2] * unit
+    size = rounding[1] + rounding[2] * unit
     rows, levels = A / norms[:, None], c / norms / unit
-    aim = levels + np.maximum(_BEYOND, rounding[0] * far * far / norms / unit)
-    chosen = np.arange(min(_ROWS, c.size))
+    aim = levels + np.maximum(_BEYOND, rounding[0] * size * size / norms / unit)
+    chosen = np.argsort(-levels, kind="stable")[:_ROWS]
     value = E
     for _ in range(100):
         ended = _solve(rows[chosen], aim[chosen], chart.dual, down / unit, up / unit)

@@ -1,101 +1,33 @@
-"""Tuning: the paper's random search, with ranges that depend on the data and on each other."""
+"""The paper's random search, as a scikit-learn search object."""
 
 import math
 import time
-import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from itertools import product
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import joblib
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, TransformerMixin, clone
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.metrics import get_scorer
 from sklearn.model_selection import StratifiedKFold, check_cv
-from sklearn.neighbors import KNeighborsClassifier
-from sklearn.pipeline import make_pipeline
 from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from holdfast.constraints import Triplets, knn_triplets
-from holdfast.geometry import TripletGeometry
-from holdfast.learners import SCML, MetricLearner, TripletLearner
+from holdfast.constraints import Triplets
+from holdfast.learners import MetricLearner
 from holdfast.parameters import check_count
+from holdfast.search.folds import (
+    Fold,
+    adversarial_margins,
+    classifier_of,
+    fit_and_score,
+    fit_learner,
+    triplets_for,
+)
+from holdfast.search.ranges import SPACES, Space, candidates
 
-# -- what is searched: one entry per method ---------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Uniform:
-    """The uniform distribution on an interval."""
-
-    low: float
-    high: float
-
-    def draw(self, rng: np.random.RandomState) -> float:
-        """One number, above ``low``."""
-        return float(self.high - (self.high - self.low) * rng.random_sample())
-
-
-@dataclass(frozen=True)
-class Known:
-    """What a range may depend on: the data, and what has been drawn before."""
-
-    n_features: int
-    tau_max: float
-    drawn: Mapping[str, Any]
-
-
-Range = Sequence | Uniform | Callable[[Known], Sequence | Uniform]
-Space = Mapping[str, Range]
-
-
-def _powers(first: int, last: int) -> list[float]:
-    return [10.0**k for k in range(first, last + 1)]
-
-
-def _ranks(known: Known) -> list[int]:
-    return np.unique(np.round(np.linspace(1, known.n_features, 10)).astype(int)).tolist()
-
-
-_TAU: Space = {"perturbation__tau": lambda known: Uniform(0.0, known.tau_max)}
-_MARGIN: Space = {
-    **_TAU,
-    "perturbation__weight": lambda known: Uniform(0.0, 4.0 / known.drawn["perturbation__tau"] ** 2),
-}
-_CAP: Space = {"weight": _powers(-3, 1), "rank": _ranks}
-_WEIGHT: Space = {"weight": _powers(-6, 2)}
-_PNCA: Space = {"temperature": _powers(-2, 2), "n_proxies": [1, 2, 3, 5, 10]}
-
-#: Ranges of every method: class of the learner, and "-PL" if it has a perturbation loss. Lists are tried
-#: in full if there are no more combinations than draws; a tuple is searched stage by stage, the first
-#: without perturbation loss, the next around its best.
-SPACES: dict[str, Space | tuple[Space, ...]] = {
-    "LMNN": {"mu": [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9]},
-    "LMNN-PL": {"mu": Uniform(0.1, 0.9), **_MARGIN},
-    "SCML": {"eta": _powers(-5, 3)},
-    "SCML-PL": {"eta": _powers(-5, 3), **_MARGIN},
-    "ProxyNCA": _PNCA,
-    "ProxyNCA-PL": {**_PNCA, **_TAU, "perturbation__weight": _powers(-2, 2)},
-    "LogDetLMNN": _WEIGHT,
-    "LogDetLMNN-PL": (_WEIGHT, _MARGIN),
-    "CappedTraceLMNN": _CAP,
-    "CappedTraceLMNN-PL": (_CAP, _MARGIN),
-    "SpectralNormLMNN": _WEIGHT,
-    "SpectralNormLMNN-PL": (_WEIGHT, _MARGIN),
-    "DRIFT": {"mu": [0.1, 0.3, 0.5, 0.7, 0.9], "disturbance": [0.03, 0.1, 0.3], "eta": [1e-3, 1e-1]},
-    "AML": {"alpha": [0.1, 1.0, 10.0], "beta": [10.0, 30.0, 100.0]},
-    "Euclidean": {},
-    "FixedMetric": {},
-}
 _LATER_DRAWS = 10  # draws in a second stage: the paper's number for CAP-PL
 _SHORT = (5, 15)  # iterations of the short fits of halving
-
-
-# -- the search ------------------------------------------------------------------------------------
 
 
 class PerturbationSearchCV(ClassifierMixin, MetaEstimatorMixin, TransformerMixin, BaseEstimator):
@@ -118,7 +50,8 @@ class PerturbationSearchCV(ClassifierMixin, MetaEstimatorMixin, TransformerMixin
     n_draws : int, default=50
     scoring : {"accuracy", "g_mean"}, str or callable, default="accuracy"
         "g_mean" is the geometric mean of the recalls. Any other name of a scorer of scikit-learn, or a
-        function ``(classifier, X, y) -> float``, is given a fitted pipeline of learner and k-NN.
+        function ``(classifier, X, y) -> float``, such as
+        :class:`~holdfast.certificates.CertifiedAccuracy` to choose by what is certified.
     cv : int, splitter or iterable of (train, test), default=5
         An integer is the number of stratified, shuffled folds. One pair of indices is a validation part.
     refit : bool, default=True
@@ -144,6 +77,8 @@ class PerturbationSearchCV(ClassifierMixin, MetaEstimatorMixin, TransformerMixin
     best_index_ : int
     best_estimator_ : learner
         Fitted on all rows, if ``refit``.
+    classifier_ : CertifiedKNeighborsClassifier or CertifiedPrototypeClassifier
+        The best learner as a classifier, if ``refit``.
     cv_results_ : dict of arrays
         As in scikit-learn; with ``halving``, also ``n_iterations``: 0 for a fit to the end. A candidate that
         was sorted out ranks behind all that were not.
@@ -205,9 +140,9 @@ class PerturbationSearchCV(ClassifierMixin, MetaEstimatorMixin, TransformerMixin
         self.classes_, codes = np.unique(y, return_inverse=True)
         rng = check_random_state(self.random_state)
         learner = _single_threaded(self.estimator)
-        triplets = _triplets(learner, X, codes)
+        triplets = triplets_for(learner, X, codes)
         self.tau_max_ = _tau_max(learner, X, triplets)
-        folds = [_Fold.of(learner, X, y, codes, train, test) for train, test in self._splits(X, y, rng)]
+        folds = [Fold.of(learner, X, y, codes, train, test) for train, test in self._splits(X, y, rng)]
         self.n_splits_ = len(folds)
 
         rows: list[_Candidate] = []
@@ -219,11 +154,11 @@ class PerturbationSearchCV(ClassifierMixin, MetaEstimatorMixin, TransformerMixin
             elif len(stages) > 1:
                 fixed.pop("perturbation", None)
             draws = self.n_draws if number == 0 else min(self.n_draws, _LATER_DRAWS)
-            drawn = _candidates(space, draws, X.shape[1], self.tau_max_, rng)
-            candidates = [_Candidate({**fixed, **parameters}) for parameters in drawn]
-            self._run(learner, candidates, folds)
-            rows += candidates
-            best = max(candidates, key=_Candidate.order).parameters
+            drawn = candidates(space, draws, X.shape[1], self.tau_max_, rng)
+            tried = [_Candidate({**fixed, **parameters}) for parameters in drawn]
+            self._run(learner, tried, folds)
+            rows += tried
+            best = max(tried, key=_Candidate.order).parameters
         self.best_params_ = best
         self._tell(rows)
         if self.refit:
@@ -235,10 +170,7 @@ class PerturbationSearchCV(ClassifierMixin, MetaEstimatorMixin, TransformerMixin
     def predict(self, X) -> np.ndarray:
         """The vote of the nearest neighbours under the best metric (of the nearest prototype)."""
         self._check_refitted()
-        X = validate_data(self, X, dtype=np.float64, reset=False)
-        learner = self.best_estimator_
-        codes = _vote(*self._reference, learner.transform(X))
-        return self.classes_[codes]
+        return self.classifier_.predict(X)
 
     def transform(self, X) -> np.ndarray:
         """``X Lᵀ`` under the best metric."""
@@ -271,7 +203,7 @@ class PerturbationSearchCV(ClassifierMixin, MetaEstimatorMixin, TransformerMixin
             cv = StratifiedKFold(int(cv), shuffle=True, random_state=rng.randint(2**31 - 1))
         return list(check_cv(cv, y, classifier=True).split(X, y))
 
-    def _run(self, learner, candidates: list["_Candidate"], folds: list["_Fold"]) -> None:
+    def _run(self, learner, candidates: list["_Candidate"], folds: list["Fold"]) -> None:
         """Score every candidate on every fold, after sorting some out if asked to."""
         alive = candidates
         for iterations in _SHORT if self.halving and _can_be_short(learner) else ():
@@ -290,7 +222,7 @@ class PerturbationSearchCV(ClassifierMixin, MetaEstimatorMixin, TransformerMixin
             for f in range(len(folds))
         ]
         calls = (
-            joblib.delayed(_fit_and_score)(
+            joblib.delayed(fit_and_score)(
                 [(clone(learner).set_params(**c.parameters), c.starts.get(f)) for c in some],
                 folds[f],
                 self.scoring,
@@ -341,11 +273,10 @@ class PerturbationSearchCV(ClassifierMixin, MetaEstimatorMixin, TransformerMixin
     def _refit(self, X, y, triplets) -> None:
         began = time.perf_counter()
         learner = clone(self.estimator).set_params(**self.best_params_)
-        _fit(learner, X, y, triplets)
+        fit_learner(learner, X, y, triplets)
         self.refit_time_ = time.perf_counter() - began
         self.best_estimator_ = learner
-        codes = np.searchsorted(self.classes_, y)
-        self._reference = _reference(learner, X, codes, self.classes_, self.n_neighbors)
+        self.classifier_ = classifier_of(learner, X, y, self.n_neighbors)
 
     def _check_refitted(self) -> None:
         check_is_fitted(self, "cv_results_")
@@ -354,34 +285,6 @@ class PerturbationSearchCV(ClassifierMixin, MetaEstimatorMixin, TransformerMixin
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "cv_results_")
-
-
-def adversarial_margins(learner, X: np.ndarray, triplets: Triplets) -> np.ndarray:
-    """``|f| / 2√h`` of every triplet at M = I: Euclidean adversarial margins, of shape (n_triplets,)."""
-    p = X.shape[1]
-    perturbation = getattr(learner, "perturbation", None)
-    B = None if perturbation is None else perturbation.slope_matrix(p, X)
-    geometry = TripletGeometry(X, triplets, B, True, 1)
-    a, b, h = geometry.three_numbers(np.eye(p))
-    geometry.close()
-    assert h is not None
-    return np.abs(b - a) / (2.0 * np.sqrt(np.where(h > 0, h, np.inf)))
-
-
-def g_mean(y_true, y_pred) -> float:
-    """The geometric mean of the recalls of all classes in ``y_true``.
-
-    Examples
-    --------
-    >>> round(g_mean([0, 0, 0, 0, 1], [0, 0, 0, 1, 1]) ** 2, 9)
-    0.75
-    """
-    y_true, y_pred = np.asarray(y_true), np.asarray(y_pred)
-    recalls = [np.mean(y_pred[y_true == c] == c) for c in np.unique(y_true)]
-    return float(np.prod(recalls) ** (1.0 / len(recalls)))
-
-
-# -- candidates and folds ----------------------------------------------------------------------------
 
 
 class _Candidate:
@@ -403,136 +306,6 @@ class _Candidate:
         return (math.inf if self.iterations == 0 else self.iterations), round(self.mean, 12)
 
 
-@dataclass(frozen=True, eq=False)
-class _Fold:
-    """The parts of the data, and all that can be made of them before the first candidate is seen."""
-
-    X: np.ndarray
-    y: np.ndarray
-    codes: np.ndarray
-    X_test: np.ndarray
-    y_test: np.ndarray
-    codes_test: np.ndarray
-    labels: np.ndarray
-    triplets: Triplets | None
-    basis: np.ndarray | None
-
-    @classmethod
-    def of(cls, learner, X, y, codes, train, test) -> "_Fold":
-        part = np.ascontiguousarray(X[train])
-        triplets = _triplets(learner, part, codes[train]) if isinstance(learner, TripletLearner) else None
-        basis = None
-        if isinstance(learner, SCML) and learner.basis is None:
-            basis = learner.make_basis(part, codes[train])
-        if triplets is not None:  # made here once, not in each of the threads that share them
-            made = [triplets.targets, triplets.pairs.adjacency]
-            if getattr(learner, "perturbation", None) is not None:
-                made.append(triplets.slope_pairs.adjacency)
-        labels = np.unique(y)
-        return cls(part, y[train], codes[train], X[test], y[test], codes[test], labels, triplets, basis)
-
-
-def _candidates(space: Space, n_draws: int, n_features: int, tau_max: float, rng) -> list[dict[str, Any]]:
-    """All combinations, if every range is a list and they are few enough; else random draws."""
-    known = Known(n_features, tau_max, {})
-    resolved = {
-        name: entry(known) if callable(entry) and not _is_conditional(entry, known) else entry
-        for name, entry in space.items()
-    }
-    lists = {name: entry for name, entry in resolved.items() if isinstance(entry, Sequence)}
-    if len(lists) == len(resolved):
-        combinations = list(product(*lists.values()))
-        if len(combinations) > n_draws:
-            chosen = np.sort(rng.choice(len(combinations), n_draws, replace=False))
-            combinations = [combinations[k] for k in chosen]
-        return [dict(zip(lists, combination, strict=True)) for combination in combinations]
-    found = []
-    for _ in range(n_draws):
-        drawn: dict[str, Any] = {}
-        for name, entry in space.items():
-            values = entry(Known(n_features, tau_max, drawn)) if callable(entry) else entry
-            drawn[name] = values.draw(rng) if isinstance(values, Uniform) else values[rng.randint(len(values))]
-        found.append(drawn)
-    return found
-
-
-def _is_conditional(entry: Callable[[Known], Any], known: Known) -> bool:
-    """Whether a range asks for what has been drawn before it."""
-    try:
-        entry(known)
-    except KeyError:
-        return True
-    return False
-
-
-# -- one fit -----------------------------------------------------------------------------------------
-
-
-def _fit_and_score(tasks, fold: _Fold, scoring, n_neighbors: int, iterations: int) -> list[tuple]:
-    """Score and seconds of some learners on one fold, and where a short fit ended."""
-    found = []
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # the final fit tells
-        for learner, start in tasks:
-            began = time.perf_counter()
-            if fold.basis is not None:
-                learner.set_params(basis=fold.basis)
-            if start is not None:
-                learner.set_params(init=start)
-            if iterations:
-                learner.set_params(callback=lambda progress: progress.iteration >= iterations)
-            _fit(learner, fold.X, fold.y, fold.triplets)
-            seconds = time.perf_counter() - began
-            ended = None
-            if iterations:
-                ended = learner.w_ if isinstance(learner, SCML) else learner.get_mahalanobis_matrix()
-            found.append((_score_of(learner, fold, scoring, n_neighbors), seconds, ended))
-    return found
-
-
-def _score_of(learner, fold: _Fold, scoring, n_neighbors: int) -> float:
-    if scoring in ("accuracy", "g_mean"):
-        reference = _reference(learner, fold.X, fold.codes, fold.labels, n_neighbors)
-        found = _vote(*reference, learner.transform(fold.X_test))
-        if scoring == "g_mean":
-            return g_mean(fold.codes_test, found)
-        return float(np.mean(found == fold.codes_test))
-    points, codes, k = _reference(learner, fold.X, fold.codes, fold.labels, n_neighbors)
-    knn = KNeighborsClassifier(k).fit(points, fold.labels[codes])
-    scorer = scoring if callable(scoring) else get_scorer(scoring)
-    return float(scorer(make_pipeline(learner, knn), fold.X_test, fold.y_test))
-
-
-def _fit(learner, X, y, triplets) -> None:
-    if isinstance(learner, TripletLearner):
-        learner.fit(X, y, triplets=triplets)
-    else:
-        learner.fit(X, y)
-
-
-def _reference(learner, X, codes, labels, n_neighbors: int) -> tuple[np.ndarray, np.ndarray, int]:
-    """What votes: the training points, or the prototypes; transformed, with class codes, and how many."""
-    if hasattr(learner, "prototypes_"):
-        owners = np.searchsorted(labels, learner.prototype_labels_)
-        return learner.transform(learner.prototypes_), owners, 1
-    return learner.transform(X), codes, min(n_neighbors, len(X))
-
-
-def _vote(points: np.ndarray, codes: np.ndarray, k: int, queries: np.ndarray) -> np.ndarray:
-    """The class code most frequent among the k nearest points; of equals, that of the nearest."""
-    squares = np.einsum("np,np->n", points, points)
-    out = np.empty(len(queries), dtype=codes.dtype)
-    for start in range(0, len(queries), 512):
-        rows = slice(start, start + 512)
-        d = squares - 2.0 * (queries[rows] @ points.T)
-        near = np.argpartition(d, k - 1, axis=1)[:, :k]
-        order = np.argsort(np.take_along_axis(d, near, axis=1), axis=1, kind="stable")
-        votes = codes[np.take_along_axis(near, order, axis=1)]  # (rows, k), nearest first
-        counts = (votes[:, :, None] == votes[:, None, :]).sum(axis=2)
-        out[rows] = votes[np.arange(len(votes)), counts.argmax(axis=1)]  # the first of the most frequent
-    return out
-
-
 def _single_threaded(estimator):
     learner = clone(estimator)
     return learner.set_params(n_jobs=1) if "n_jobs" in learner.get_params() else learner
@@ -542,11 +315,6 @@ def _can_be_short(learner) -> bool:
     """Whether a fit can be ended early and continued."""
     parameters = learner.get_params(deep=False)
     return {"callback", "init"} <= parameters.keys() and parameters["callback"] is None
-
-
-def _triplets(learner, X: np.ndarray, y: np.ndarray) -> Triplets:
-    """The triplets the learner would make (the paper's 3 × 10 for one that makes none)."""
-    return knn_triplets(X, y, getattr(learner, "n_neighbors", 3), getattr(learner, "n_impostors", 10), n_jobs=1)
 
 
 def _tau_max(learner, X: np.ndarray, triplets: Triplets) -> float:

@@ -1,0 +1,255 @@
+"""The installed program, run as a user runs it."""
+
+import json
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import time
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.datasets import load_iris
+
+from holdfast import output
+from holdfast.audit import audit
+
+PROGRAM = Path(sys.executable).parent / "holdfast"
+ENVIRONMENT = {k: v for k, v in os.environ.items() if k not in ("HOLDFAST_DATA", "HOLDFAST_DEBUG")}
+
+
+def run(*arguments, cwd, code=0, **environment):
+    """Run the program; whatever happens, it must not show a traceback."""
+    done = subprocess.run(
+        [PROGRAM, *map(str, arguments)],
+        cwd=cwd,
+        env={**ENVIRONMENT, **environment},
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert "Traceback" not in done.stderr + done.stdout
+    assert done.returncode == code, done.stderr + done.stdout
+    return done
+
+
+@pytest.fixture(scope="session")
+def folder(tmp_path_factory):
+    """A folder with a table of irises, one with the labels left out, and an audit of the first."""
+    folder = tmp_path_factory.mktemp("cli")
+    X, y = load_iris(return_X_y=True)
+    frame = pd.DataFrame(X, columns=["sl", "sw", "pl", "pw"])
+    frame["site"] = np.where(np.arange(150) % 2, "hill", "valley")
+    frame["kind"] = np.array(["a", "b", "c"])[y]
+    frame.iloc[:, :2] = frame.iloc[:, :2].mask(np.random.RandomState(0).rand(150, 2) < 0.02)
+    frame.to_csv(folder / "flowers.csv", index=False)
+    frame.drop(columns="kind").head(20).to_csv(folder / "new.csv", index=False)
+    done = run("audit", "flowers.csv", "--target", "kind", "--draws", 2, "--out", "result", cwd=folder)
+    (folder / "printed.txt").write_text(done.stdout)
+    assert done.stderr == ""  # quiet when not on a terminal
+    return folder
+
+
+def files(folder):
+    return sorted(str(p.relative_to(folder)) for p in folder.rglob("*"))
+
+
+def test_audit(folder):
+    printed = (folder / "printed.txt").read_text()
+    for words in ("105 training rows", "LMNN-PL", "predicted right", "proven", "Report: result/report.html"):
+        assert words in printed
+    assert "frozen: site" in printed
+    assert "filled with the median" in printed
+    assert files(folder / "result") == ["model.holdfast", "report.html", "report.json", "report.md"]
+    summary = json.loads((folder / "result" / "report.json").read_text())
+    assert summary["data"]["frozen"] == ["site=hill", "site=valley"]
+    assert not [p for p in folder.iterdir() if p.name.startswith(".")]
+
+
+def test_audit_replaces_only_when_told(folder):
+    before = (folder / "result" / "report.json").read_bytes()
+    options = ("audit", "flowers.csv", "-t", "kind", "-o", "result", "--tune", "none")
+    done = run(*options, cwd=folder, code=1)
+    assert "already there" in done.stderr
+    assert (folder / "result" / "report.json").read_bytes() == before
+    keep = folder / "result" / "mine.txt"
+    keep.write_text("mine")
+    done = run(*options, "--force", "--json", cwd=folder)
+    told = json.loads(done.stdout)
+    assert told["models"]["robust"]["certified"] <= told["models"]["robust"]["accuracy"]
+    assert (folder / "result" / "report.json").read_bytes() != before
+    assert keep.read_text() == "mine"
+    keep.unlink()
+
+
+def test_predict(folder):
+    model = "result/model.holdfast"
+    done = run("predict", model, "new.csv", cwd=folder)
+    assert done.stdout.splitlines() == ["prediction", *["a"] * 20]
+    run("predict", model, "new.csv", "--out", "labels.csv", cwd=folder)
+    assert pd.read_csv(folder / "labels.csv")["prediction"].tolist() == ["a"] * 20
+    assert "already there" in run("predict", model, "new.csv", "-o", "labels.csv", cwd=folder, code=1).stderr
+
+
+def test_certify(folder):
+    options = ("certify", "result/model.holdfast", "flowers.csv", "--target", "kind")
+    done = run(*options, "--out", "certificates.parquet", cwd=folder)
+    assert "certified accuracy" in done.stdout
+    frame = pd.read_parquet(folder / "certificates.parquet")
+    assert len(frame) == 150
+    assert (frame["radius"] <= frame["upper"]).all()
+    told = json.loads(run(*options, "--json", "--budget", 0.01, cwd=folder).stdout)
+    assert told["rows"] == 150
+    assert 0 < told["certified_accuracy"] <= told["hold"]
+
+
+def test_attack(folder):
+    done = run("attack", "result/model.holdfast", "flowers.csv", "--out", "moved.csv", cwd=folder)
+    assert "becomes" in done.stdout
+    frame = pd.read_csv(folder / "moved.csv")
+    assert (frame["prediction"] != frame["changed_to"])[np.isfinite(frame["size"])].all()
+    told = json.loads(run("attack", "result/model.holdfast", "new.csv", "--json", cwd=folder).stdout)
+    assert len(told["adversarial"]) == 20
+
+
+def test_fit(folder):
+    done = run("fit", "iris", "--out", "iris.holdfast", "--tune", "none", cwd=folder)
+    assert "tau 1" in done.stdout
+    told = run("predict", "iris.holdfast", "iris", "--json", cwd=folder)
+    assert json.loads(told.stdout)["prediction"][0] == "setosa"
+
+
+def test_report(folder):
+    run("report", "result", "--out", "again", cwd=folder)
+    assert files(folder / "again") == ["report.html", "report.json", "report.md"]
+    assert "--force" in run("report", "result", cwd=folder, code=1).stderr
+    assert json.loads(run("report", "result/report.json", "--json", cwd=folder).stdout)["kind"] == "holdfast audit"
+    (folder / "cut.json").write_text((folder / "result" / "report.json").read_text()[:500])
+    assert "damaged" in run("report", "cut.json", cwd=folder, code=1).stderr
+
+
+def test_datasets(folder):
+    rows = json.loads(run("datasets", "--json", cwd=folder).stdout)
+    assert {"wine": "built in", "sonar": "OpenML", "fourclass": "needs a file"}.items() <= {
+        row["name"]: row["from"] for row in rows
+    }.items()
+    assert "australian" in run("datasets", cwd=folder).stdout
+
+
+def test_help_and_usage(folder):
+    told = run("--help", cwd=folder).stdout
+    for command in ("audit", "fit", "predict", "certify", "attack", "report", "datasets", "bench"):
+        assert f"  {command} " in told
+    assert "holdfast audit wine" in run("audit", "--help", cwd=folder).stdout
+    assert "No such option" in run("audit", "wine", "--nonsense", cwd=folder, code=2).stderr
+    run("predict", cwd=folder, code=2)
+    assert run("--version", cwd=folder).stdout.startswith("holdfast 0.")
+
+
+def test_bench_outside_a_checkout_or_within(folder):
+    done = run("bench", "--help-bench", cwd=folder)
+    assert "benchmarks.yang" in done.stdout
+
+
+def write_bad(folder):
+    """One file for each kind of bad input: name -> (arguments, what is said)."""
+    text = (folder / "flowers.csv").read_text()
+    lines = text.splitlines()
+    (folder / "empty.csv").write_text("")
+    (folder / "header.csv").write_text(lines[0] + "\n")
+    (folder / "text.csv").write_text(text.replace(lines[9], "oops" + lines[9][3:]))
+    (folder / "one.csv").write_text("\n".join([lines[0], *(x for x in lines if x.endswith(",a"))]))
+    (folder / "nan.csv").write_text(text.replace(lines[5], lines[5][:-1]))
+    (folder / "pickle.holdfast").write_bytes(pickle.dumps({"a": 1}))
+    (folder / "cut.holdfast").write_bytes((folder / "result" / "model.holdfast").read_bytes()[:5000])
+    with zipfile.ZipFile(folder / "bomb.holdfast", "w", zipfile.ZIP_DEFLATED) as file:
+        file.writestr("schema.json", bytes(2**24))
+    with open(folder / "huge.csv", "wb") as file:
+        file.truncate(2**31)
+    (folder / "short.csv").write_text("sl,sw\n1,2\n")
+    (folder / "file").write_text("")
+
+
+BAD = {
+    "missing file": (("audit", "nowhere.csv", "-t", "kind"), "no file nowhere.csv"),
+    "wrong column": (("audit", "flowers.csv", "-t", "sort"), "no column 'sort'"),
+    "empty table": (("audit", "empty.csv", "-t", "kind"), "empty.csv is empty"),
+    "no rows": (("fit", "header.csv", "-t", "kind", "-o", "x"), "no rows"),
+    "text among numbers": (("audit", "text.csv", "-t", "kind"), "row 9 says 'oops"),
+    "one class": (("fit", "one.csv", "-t", "kind", "-o", "x"), "a in every row"),
+    "nan target": (("audit", "nan.csv", "-t", "kind"), "have no 'kind', the first is row 5"),
+    "2 GB": (("audit", "huge.csv", "-t", "kind"), "Take a sample"),
+    "unknown name": (("audit", "whine"), "neither a file nor the name"),
+    "negative radius": (("audit", "iris", "--radius", "-1"), "radius must be"),
+    "wrong tuning": (("audit", "iris", "--tune", "well"), "tune must be one of"),
+    "pickle": (("predict", "pickle.holdfast", "new.csv"), "Pickles are never loaded"),
+    "cut model": (("certify", "cut.holdfast", "new.csv"), "cut short"),
+    "zip bomb": (("attack", "bomb.holdfast", "new.csv"), "compressed"),
+    "no model": (("predict", "nowhere.holdfast", "new.csv"), "no model file"),
+    "lacks columns": (("predict", "result/model.holdfast", "short.csv"), "lacks the columns 'pl', 'pw', 'site'"),
+    "wrong label column": (("certify", "result/model.holdfast", "new.csv", "-t", "kind"), "no column 'kind'"),
+    "out is a file": (("audit", "iris", "-o", "file"), "is a file"),
+    "out in no folder": (("fit", "iris", "-o", "no/where"), "no folder no"),
+    "no report": (("report", "nowhere"), "no file nowhere"),
+}
+
+
+def test_every_kind_of_bad_input(folder):
+    write_bad(folder)
+    before = files(folder)
+    for kind, (arguments, words) in BAD.items():
+        done = run(*arguments, cwd=folder, code=1)
+        assert words in done.stderr, (kind, done.stderr)
+        assert done.stderr.startswith("holdfast: "), kind
+        assert done.stderr.count("\n") == 1, kind
+        assert files(folder) == before, kind
+
+
+def test_traceback_on_request(folder):
+    done = subprocess.run(
+        [PROGRAM, "audit", "nowhere.csv", "-t", "x"],
+        cwd=folder,
+        env={**ENVIRONMENT, "HOLDFAST_DEBUG": "1"},
+        capture_output=True,
+        text=True,
+    )
+    assert "Traceback" in done.stderr
+
+
+@pytest.mark.parametrize(("how", "after"), [(signal.SIGKILL, 3.0), (signal.SIGINT, 4.0)])
+def test_a_stopped_audit_leaves_no_report(tmp_path, how, after):
+    with subprocess.Popen(
+        [PROGRAM, "audit", "wdbc", "--out", "result"],
+        cwd=tmp_path,
+        env=ENVIRONMENT,
+        stderr=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as process:
+        time.sleep(after)
+        process.send_signal(how)
+        out, err = process.communicate(timeout=120)
+    if process.returncode != 0:  # else it was done before
+        assert process.returncode == (130 if how == signal.SIGINT else -signal.SIGKILL)
+        assert not (tmp_path / "result").exists()
+        assert "Traceback" not in err
+
+
+def test_a_failure_while_writing_leaves_what_was_there(tmp_path, monkeypatch):
+    result = audit("iris", tune="none", budget=0.01)
+    folder = tmp_path / "result"
+    output.write_audit(result, folder)
+    before = {path.name: path.read_bytes() for path in folder.iterdir()}
+
+    def stop(*args, **kwargs):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(output, "save", stop)
+    with pytest.raises(KeyboardInterrupt):
+        output.write_audit(result, folder, force=True)
+    assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
+    assert [path.name for path in tmp_path.iterdir()] == ["result"]
