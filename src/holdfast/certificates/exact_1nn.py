@@ -133,15 +133,13 @@ def _nearest(U, V, labels, back, stretch, u, y, rounding, down, up, D, state, be
             bounds[count], kept[count] = bound, l
             count += 1
         for _ in range(count):  # by growing bound, until it reaches the best
-            i = np.argmin(bounds[:count])
-            bound = bounds[i]
+            at = np.argmin(bounds[:count])
+            bound = bounds[at]
             if bound >= best:
                 low = min(low, bound)
                 break
-            bounds[i] = np.inf
-            value, length = _solve(
-                U, V, back, u, kept[i], targets, rounding, down, up, best, bound, state, best_z
-            )
+            bounds[at] = np.inf
+            value, length = _solve(U, V, back, u, kept[at], targets, rounding, down, up, best, bound, state, best_z)
             low = min(low, max(value, bound))
             best = min(best, length)
     return low

@@ -31,13 +31,18 @@ class Affine:
     ----------
     W : ndarray of shape (n_out, n_in)
     w0 : ndarray of shape (n_out,)
-    scale : float
-        Magnitude of what cancels on the way (means, centres), in the units of z, for the rounding bound.
+    cancels : ndarray of shape (n_out,)
+        Magnitude of what cancels on the way (means, centres) in each coordinate of z, for the rounding bound.
     """
 
     W: np.ndarray
     w0: np.ndarray
-    scale: float = 0.0
+    cancels: np.ndarray
+
+    @property
+    def scale(self) -> float:
+        """The length of ``cancels``."""
+        return float(np.linalg.norm(self.cancels))
 
     def __call__(self, X: np.ndarray) -> np.ndarray:
         """The images of rows."""
@@ -45,8 +50,13 @@ class Affine:
 
     def then(self, after: "Affine") -> "Affine":
         """First this, then ``after``."""
-        scale = after.scale + np.linalg.norm(after.W) * (self.scale + np.linalg.norm(self.w0))
-        return Affine(after.W @ self.W, after.W @ self.w0 + after.w0, float(scale))
+        cancels = after.cancels + np.abs(after.W) @ (self.cancels + np.abs(self.w0))
+        return Affine(after.W @ self.W, after.W @ self.w0 + after.w0, cancels)
+
+    @classmethod
+    def linear(cls, W: np.ndarray) -> "Affine":
+        """``z = W x``."""
+        return cls(W, np.zeros(W.shape[0]), np.zeros(W.shape[0]))
 
 
 @dataclass(frozen=True)
@@ -78,7 +88,7 @@ def unit_rows(Z: np.ndarray) -> np.ndarray:
 
 def fold(steps: Sequence, n_features: int) -> Fold:
     """The steps as one map; a step that is neither affine nor an L2 normalisation is refused by name."""
-    before = Affine(np.eye(n_features), np.zeros(n_features))
+    before = Affine.linear(np.eye(n_features))
     after: Affine | None = None
     for step in _flat(steps):
         if isinstance(step, Normalizer):
@@ -86,7 +96,7 @@ def fold(steps: Sequence, n_features: int) -> Fold:
                 raise _refusal(step, f"norm={step.norm!r}")
             if after is not None:
                 raise ValueError("Two Normalizer steps in one pipeline cannot be certified in input units.")
-            after = Affine(np.eye(before.W.shape[0]), np.zeros(before.W.shape[0]))
+            after = Affine.linear(np.eye(before.W.shape[0]))
         elif after is None:
             before = before.then(affine_of(step, before.W.shape[0]))
         else:
@@ -111,13 +121,13 @@ def affine_of(step, n_in: int) -> Affine:
         if isinstance(step, kind):
             check_is_fitted(step)
             W, w0, cancels = read(step, n_in)
-            return _checked(step, Affine(W, w0, float(np.linalg.norm(cancels))), n_in)
+            return _checked(step, Affine(W, w0, np.abs(cancels)), n_in)
     components = getattr(step, "components_", None)
     if components is None or not hasattr(step, "transform"):
         raise _refusal(step)
     # Whatever is linear with components_: holdfast's, scikit-learn's NCA, metric-learn's learners.
     W = np.atleast_2d(np.asarray(components, dtype=np.float64))
-    return _checked(step, Affine(W, np.zeros(W.shape[0])), n_in)
+    return _checked(step, Affine.linear(W), n_in)
 
 
 def _checked(step, map_: Affine, n_in: int) -> Affine:
@@ -186,7 +196,7 @@ def _pca(step: PCA, n_in: int):
 
 
 def _svd(step: TruncatedSVD, n_in: int):
-    return step.components_, np.zeros(step.components_.shape[0]), np.zeros(1)
+    return step.components_, np.zeros(step.components_.shape[0]), np.zeros(step.components_.shape[0])
 
 
 def _lda(step: LinearDiscriminantAnalysis, n_in: int):
@@ -200,13 +210,13 @@ def _lda(step: LinearDiscriminantAnalysis, n_in: int):
 
 def _selected(step: SelectorMixin, n_in: int):
     W = np.eye(n_in)[step.get_support()]
-    return W, np.zeros(W.shape[0]), np.zeros(1)
+    return W, np.zeros(W.shape[0]), np.zeros(W.shape[0])
 
 
 def _function(step: FunctionTransformer, n_in: int):
     if step.func is not None:
         raise _refusal(step, f"func={step.func!r}")
-    return np.eye(n_in), np.zeros(n_in), np.zeros(1)
+    return np.eye(n_in), np.zeros(n_in), np.zeros(n_in)
 
 
 _KNOWN: dict[type, Callable] = {

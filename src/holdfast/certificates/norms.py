@@ -50,7 +50,8 @@ class Ellipsoid:
         """``z = Cᵀδ`` with ``A0 = CCᵀ``: ``Tδ = (T C⁻ᵀ) z`` and ``‖z‖₂ = ‖δ‖``."""
         C = cholesky(check_shape(self.A0, T.shape[1]), lower=True)
         back = solve_triangular(C, np.eye(C.shape[0]), lower=True).T  # C⁻ᵀ
-        condition = np.linalg.norm(C) * np.linalg.norm(back)
+        diagonal = np.count_nonzero(C - np.diag(np.diag(C))) == 0  # then each entry is right to the last bit
+        condition = 1.0 if diagonal else np.linalg.norm(C) * np.linalg.norm(back)
         return _euclidean_chart(T, back, reduce, 8 * np.finfo(float).eps * C.shape[0] * condition)
 
     def restricted(self, free: np.ndarray) -> "Ellipsoid":

@@ -63,11 +63,11 @@ def safe_radius(c, a, rounding):
 
 
 def query_rounding(problem, queries: np.ndarray, inputs: np.ndarray | None) -> np.ndarray:
-    """``(κ, S, g, w)`` of each query; the inputs, if given, enter S through ``‖T‖_F ‖x‖``."""
+    """``(κ, S, g, w)`` of each query; the inputs, if given, enter S through ``‖ |T| |x| ‖``."""
     chart, T = problem.chart, problem.T
     S = np.maximum(problem.largest, np.linalg.norm(queries, axis=1)) + problem.scale
     if inputs is not None:
-        S = S + np.linalg.norm(T) * np.linalg.norm(inputs, axis=1)
+        S = S + np.linalg.norm(np.abs(inputs) @ np.abs(T).T, axis=1)
     out = np.empty((queries.shape[0], 4))
     out[:, 0] = kappa(*T.shape)
     out[:, 1] = S * (1 + 1e-12)

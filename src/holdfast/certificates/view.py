@@ -10,7 +10,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
-from holdfast.certificates.input_space import Affine, Fold, fold
+from holdfast.certificates.input_space import Affine, Fold, fold, unit_rows
 from holdfast.certificates.norms import L1, L2, Ellipsoid, LInf, Norm
 from holdfast.certificates.problem import NeighborProblem
 from holdfast.geometry.shape import check_shape
@@ -34,6 +34,9 @@ class View:
         Who wins equal votes; see NeighborProblem.
     n_features : int
         Of an input row.
+    scale : float
+        ``max ‖ |W| |x_j| ‖`` over reference rows x_j that were mapped here, whose rounding the model's own may
+        not share.
     """
 
     model: Any
@@ -44,6 +47,7 @@ class View:
     n_neighbors: int
     ties: str
     n_features: int
+    scale: float = 0.0
 
     def predict(self, rows: np.ndarray) -> np.ndarray:
         """Class codes of the model's own predictions."""
@@ -64,7 +68,7 @@ class View:
             norm=norm,
             n_classes=len(self.classes),
             ties=self.ties,
-            scale=map_.scale,
+            scale=map_.scale + self.scale,
             **limits,
         )
 
@@ -78,7 +82,7 @@ def view(model, reference=None) -> View:
     n_features = int(getattr(model, "n_features_in_", last.n_features_in_))
     if isinstance(last, _CertifiedClassifier):
         before = fold(steps, n_features)
-        own = Affine(last.components_, np.zeros(last.components_.shape[0]))
+        own = Affine.linear(last.components_)
         points = last.reference_ @ last.components_.T
         voters = (points, last.reference_codes_, last.classes_, last._k(), "nearest")
         return View(model, _then(before, own), *voters, n_features)
@@ -87,7 +91,11 @@ def view(model, reference=None) -> View:
         before = _then(fold(steps, n_features), metric) if metric is not None else fold(steps, n_features)
         rows, labels = _check_reference(last, reference, n_features)
         codes = np.searchsorted(last.classes_, labels)
-        return View(model, before, before(rows), codes, last.classes_, last.n_neighbors, "lowest", n_features)
+        voters = (before(rows), codes, last.classes_, last.n_neighbors, "lowest")
+        W = before.before.W if before.after is None else before.after.W
+        source = rows if before.after is None else unit_rows(before.before(rows))
+        scale = float(np.linalg.norm(np.abs(source) @ np.abs(W).T, axis=1).max())
+        return View(model, before, *voters, n_features, scale)
     raise TypeError(
         f"{type(last).__name__} cannot be certified. What can: CertifiedKNeighborsClassifier, "
         "CertifiedPrototypeClassifier, scikit-learn's KNeighborsClassifier with reference=(X_train, y_train), "
@@ -145,7 +153,7 @@ def _check_scikit_learn(knn: KNeighborsClassifier) -> Affine | None:
         from holdfast.metric import check_metric, components_of
 
         L = components_of(check_metric(knn.metric_params["VI"], name="VI"))
-        return Affine(L, np.zeros(L.shape[0]))
+        return Affine.linear(L)
     raise ValueError(
         f"metric={knn.metric!r} cannot be certified: only the Euclidean distance, and metric='mahalanobis' "
         "with metric_params={'VI': M}."
