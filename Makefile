@@ -7,7 +7,7 @@ JOBS ?= 2
 .PHONY: demo test lint types doctest pytest test-lowest bench-speed bench-quick format clean clean-cache
 
 demo: $(VENV)/.ready
-	$(BIN)/python examples/demo.py
+	$(BIN)/holdfast audit wdbc --out results/demo --force
 
 test: lint types doctest pytest
 

@@ -95,7 +95,7 @@ def test_failed_save_keeps_the_old_file(tmp_path, path, model):
 def test_truncated(path, part):
     content = path.read_bytes()
     path.write_bytes(content[: int(part * len(content))])
-    with pytest.raises(ModelFileError, match="not a model file|damaged"):
+    with pytest.raises(ModelFileError, match=r"not a model file|damaged"):
         load(path)
 
 
@@ -198,7 +198,7 @@ def test_malicious_files_run_nothing(tmp_path):
         load(path)
     with zipfile.ZipFile(path, "w") as file:
         file.writestr("model.pkl", pickle.dumps(Evil(str(marker))))
-    with pytest.raises(ModelFileError, match="not a model file that holdfast.save wrote"):
+    with pytest.raises(ModelFileError, match=r"not a model file that holdfast\.save wrote"):
         load(path)
     skops.io.dump(FunctionTransformer(os.getcwd), path)
     with pytest.raises(ModelFileError, match="not a model file"):

@@ -115,9 +115,7 @@ def growth(p: int = 79) -> list[dict]:
             peak = tracemalloc.get_traced_memory()[1] / 2**20
             tracemalloc.stop()
             took = seconds(lambda: objective(M), 5)  # noqa: B023
-        rows.append(
-            {"measure": "evaluation", "problem": f"{n} x {p} PL", "ms": 1e3 * took, "array_mb": peak, "n": n}
-        )
+        rows.append({"measure": "evaluation", "problem": f"{n} x {p} PL", "ms": 1e3 * took, "array_mb": peak, "n": n})
     slope = np.polyfit(np.log([row["n"] for row in rows]), np.log([row["ms"] for row in rows]), 1)[0]
     return [*rows, {"measure": "log-log slope in n", "problem": f"p = {p}", "ratio": float(slope)}]
 

@@ -61,6 +61,13 @@ PEERS: dict[str, Peer] = {
         settings={"n_neighbors": 3, "mu": 0.9},
         takes_n_jobs=True,
     ),
+    "holdfast-scml": Peer(
+        learner="holdfast.SCML",
+        requirements=("--editable", str(ROOT)),
+        needed="Nothing.",
+        settings={"random_state": 0, "eta": 1e-3},
+        takes_n_jobs=True,
+    ),
     # Its default max_impostors=500,000 draws that many impostors anew at every evaluation. On
     # rows7000 (1.6 million at the start) the objective is then random, and it stopped after one
     # step in 10 s with an objective of 405,042; without the limit it converged in 42 steps and

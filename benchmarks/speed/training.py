@@ -10,15 +10,15 @@ COLUMNS = ["problem", "threads", "learner", "seconds", "ratio", "peak_mb", "accu
 
 
 def against_peers(
-    problem: Problem, peers: list[str], threads: int, repeats: int, timeout: float
+    problem: Problem, peers: list[str], threads: int, repeats: int, timeout: float, ours: str = "holdfast"
 ) -> list[dict]:
-    """One row a learner; ``ratio`` is its median time over holdfast's."""
+    """One row a learner; ``ratio`` is its median time over ours."""
     rows = []
     with tempfile.TemporaryDirectory() as folder:
         data = problem.save(Path(folder) / "data.npz")
-        for peer in ["holdfast", *peers]:
+        for peer in [ours, *peers]:
             # A peer that takes minutes is measured once.
-            times = repeats if peer in ("holdfast", "pylmnn") or problem.name == "digits" else 1
+            times = repeats if peer in (ours, "pylmnn") or problem.name == "digits" else 1
             result = run(peer, data, threads, timeout=timeout, warm=True, repeats=times)
             row = {
                 "problem": problem.name,
@@ -47,4 +47,6 @@ def training(threads: list[int], slow: bool) -> list[dict]:
         rows += against_peers(digits(), ["pylmnn", "sklearn-nca", "metric-learn"], count, 5, 600)
         slow_peers = ["metric-learn", "sklearn-nca"] if slow and count == 1 else []
         rows += against_peers(rows7000(), ["pylmnn", *slow_peers], count, 5, 1200)
+        for problem in (digits(), rows7000()) if count == 1 else ():
+            rows += against_peers(problem, ["metric-learn-scml"], count, 3, 600, ours="holdfast-scml")
     return rows

@@ -44,6 +44,14 @@ def fit_holdfast(X: np.ndarray, y: np.ndarray, settings: Settings) -> Fitted:
     return learner.components_, learner.n_iter_
 
 
+def fit_holdfast_scml(X: np.ndarray, y: np.ndarray, settings: Settings) -> Fitted:
+    """holdfast's SCML."""
+    from holdfast import SCML
+
+    learner = SCML(**settings).fit(X, y)
+    return learner.components_, learner.n_iter_
+
+
 def fit_pylmnn(X: np.ndarray, y: np.ndarray, settings: Settings) -> Fitted:
     """PyLMNN, with what today's packages refuse put right (see `_repair_pylmnn`)."""
     _repair_pylmnn()
@@ -80,6 +88,7 @@ def fit_sklearn_nca(X: np.ndarray, y: np.ndarray, settings: Settings) -> Fitted:
 # The adapter of each peer, and the distribution whose version is reported.
 ADAPTERS: dict[str, tuple[Callable[[np.ndarray, np.ndarray, Settings], Fitted], str]] = {
     "holdfast": (fit_holdfast, "holdfast"),
+    "holdfast-scml": (fit_holdfast_scml, "holdfast"),
     "pylmnn": (fit_pylmnn, "pylmnn"),
     "metric-learn": (fit_metric_learn, "metric-learn"),
     "metric-learn-scml": (fit_metric_learn_scml, "metric-learn"),

@@ -15,7 +15,7 @@ import numpy as np
 from sklearn.base import clone
 from threadpoolctl import threadpool_limits
 
-from benchmarks.yang.conditions import CLEAN, conditions, disturbed
+from benchmarks.yang.conditions import Condition, conditions, disturbed
 from benchmarks.yang.methods import METHODS
 from benchmarks.yang.protocol import Round, make_round
 from benchmarks.yang.selection import tune
@@ -80,7 +80,9 @@ def run_cell(cell: Cell, data_dir: str | None = None) -> list[dict[str, Any]]:
 def score(learner: MetricLearner, part: Round) -> list[dict[str, Any]]:
     """Condition, level, score and value: for each condition, the margin, and each certified radius.
 
-    Rows vote by 3-NN, prototypes alone; adversarial moves, margins and certificates are those of what votes.
+    Training rows vote by 3-NN; where there are prototypes, these vote. Margins and certificates are those of what
+    votes. Adversarial moves look at training rows, as the paper has it; where prototypes vote there is also
+    ``adversarial_proxies_…``, whose moves look at these, and which are far stronger.
     """
     voter: CertifiedKNeighborsClassifier | CertifiedPrototypeClassifier
     if hasattr(learner, "prototypes_"):
@@ -88,22 +90,27 @@ def score(learner: MetricLearner, part: Round) -> list[dict[str, Any]]:
     else:
         voter, certificate = CertifiedKNeighborsClassifier(learner, n_neighbors=3, n_jobs=1), "lower"
     voter.fit(part.X_train, part.y_train)
-    reference = (voter.reference_, voter.classes_[voter.reference_codes_])
+    voting = (voter.reference_, voter.classes_[voter.reference_codes_])
+    training = (part.X_train, part.y_train)
     rows, L = [], voter.components_
 
     def note(condition: str, level: float, score: str, value: float, n: int) -> None:
         rows.append({"condition": condition, "level": level, "score": score, "value": float(value), "n_test": n})
 
-    for condition in conditions(part):
+    def classify(name: str, condition: Condition, reference) -> None:
         X, y = disturbed(condition, part, L, reference)
         found = voter.predict(X)
-        note(condition.name, condition.level, "accuracy", np.mean(found == y), len(y))
+        note(name, condition.level, "accuracy", np.mean(found == y), len(y))
         if part.facts.score == "g_mean":
-            note(condition.name, condition.level, "g_mean", g_mean(y, found), len(y))
-        if condition == CLEAN:
-            right = found == y
-            margin = margins(L, X, y, reference, n_jobs=1)[right].mean() if right.any() else np.nan
-            note("adversarial_margin", 0.0, "margin", margin, int(right.sum()))
+            note(name, condition.level, "g_mean", g_mean(y, found), len(y))
+
+    for condition in conditions(part):
+        classify(condition.name, condition, training)
+        if condition.kind == "adversarial" and hasattr(learner, "prototypes_"):
+            classify(condition.name.replace("_", "_proxies_", 1), condition, voting)
+    right = voter.predict(part.X_test) == part.y_test
+    margin = margins(L, part.X_test, part.y_test, voting, n_jobs=1)[right].mean() if right.any() else np.nan
+    note("adversarial_margin", 0.0, "margin", margin, int(right.sum()))
     certified = voter.certify(part.X_test, part.y_test, method=certificate, witness=False, n_jobs=1)
     for radius, value in zip(RADII, certified.certified_accuracy(radii=RADII), strict=True):
         note(f"certified_{radius:g}", radius, "certified_accuracy", value, len(part.y_test))

@@ -48,8 +48,9 @@ def conditions(part: Round) -> list[Condition]:
 def disturbed(condition: Condition, part: Round, L: np.ndarray, reference) -> tuple[np.ndarray, np.ndarray]:
     """Test rows under a condition, and their labels.
 
-    ``L`` and ``reference`` (points and labels that vote) matter to adversarial moves alone. Noise depends on
-    data set, round and condition, not on the method: methods are compared on the same rows.
+    ``L`` and ``reference`` (points and labels, among which target and impostor are sought) matter to adversarial
+    moves alone. Noise depends on data set, round and condition, not on the method: methods are compared on the
+    same rows.
     """
     if condition.kind == "clean":
         return part.X_test, part.y_test

@@ -42,7 +42,7 @@ def robustness(rows: pd.DataFrame):
     figure, axes = _axes(1, 3)
     kinds = ("isotropic", "anisotropic", "adversarial")
     for ax, kind in zip(axes, kinds, strict=True):
-        part = rows[rows["condition"].str.startswith(kind)]
+        part = rows[rows["condition"].str.fullmatch(f"{kind}_(gaussian_snr|l2_).*")]
         clean = rows[rows["condition"] == "clean"].groupby("method")["value"].mean()
         for k, method in enumerate(_present(part, SHOWN)):
             curve = part[part["method"] == method].groupby("level")["value"].mean()

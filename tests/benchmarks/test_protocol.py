@@ -135,6 +135,13 @@ def test_scores_of_a_round():
     assert rows["isotropic_gaussian_snr5"]["n_test"] >= 10_000
 
 
+def test_moves_that_know_the_proxies_are_within_the_certificate():
+    part = make_round("iris", 0)
+    learner, *_ = tune(METHODS["PNCA"], part, 2, 2)
+    rows = {row["condition"]: row["value"] for row in score(learner.fit(part.X_train, part.y_train), part)}
+    assert rows["certified_0.2"] <= rows["adversarial_proxies_l2_0.2"] + 1e-12
+
+
 @pytest.mark.parametrize("name", METHODS)
 def test_every_method_is_tuned_and_scored(name):
     part = make_round("iris", 0)

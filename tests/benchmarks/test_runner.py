@@ -9,6 +9,7 @@ from dataclasses import replace
 
 import pandas as pd
 import pytest
+
 from benchmarks.yang import runner
 from benchmarks.yang.__main__ import main
 from benchmarks.yang.cell import RADII, Cell
@@ -16,7 +17,6 @@ from benchmarks.yang.methods import METHODS
 from benchmarks.yang.runner import PROFILES, cells, run
 from benchmarks.yang.sets import SETS
 from benchmarks.yang.store import CELLS, collect, load, write
-
 from tests.benchmarks.conftest import ROOT
 
 TINY = ["run", "--profile", "tiny", "--rounds", "1"]

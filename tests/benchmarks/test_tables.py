@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+
 from benchmarks.yang import readme
 from benchmarks.yang.store import published
 from benchmarks.yang.tables import (

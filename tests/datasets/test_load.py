@@ -48,7 +48,7 @@ def test_all_sixteen_and_eight_more():
 
 
 def test_unknown_name():
-    with pytest.raises(ValueError, match="no data set named 'whine'.*wine"):
+    with pytest.raises(ValueError, match=r"no data set named 'whine'.*wine"):
         load_dataset("whine")
 
 

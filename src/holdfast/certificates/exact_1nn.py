@@ -133,7 +133,7 @@ def _nearest(U, V, labels, back, stretch, u, y, rounding, down, up, D, state, be
             bounds[count], kept[count] = bound, l
             count += 1
         for _ in range(count):  # by growing bound, until it reaches the best
-            at = np.argmin(bounds[:count])
+            at = int(np.argmin(bounds[:count]))
             bound = bounds[at]
             if bound >= best:
                 low = min(low, bound)

@@ -118,9 +118,7 @@ def _lower_block(
 
 
 @njit(nogil=True, cache=True)
-def live_impostors(
-    V, labels, k, n_classes, dual, stretch, y, rounding, down, up, reach, D, horizon
-):
+def live_impostors(V, labels, k, n_classes, dual, stretch, y, rounding, down, up, reach, D, horizon):
     """The bound of one query, and the l with ``E_l^(Q−1) < horizon``, ``Q = ⌊k/2⌋ + 1``.
 
     With ``horizon < 0`` it is the bound itself, lowered as l are seen: the bound over some of the l is

@@ -11,4 +11,6 @@ def main() -> None:
         if (missing.name or "").split(".")[0] not in ("typer", "rich"):
             raise
         sys.exit(f"holdfast: the command line needs {missing.name}: pip install 'holdfast[cli]'")
+    except KeyboardInterrupt:
+        sys.exit(130)
     app(prog_name="holdfast")

@@ -50,7 +50,7 @@ def told(command: Callable) -> Callable:
         except Exception as error:
             if isinstance(error, typer.Exit) or os.environ.get("HOLDFAST_DEBUG"):
                 raise
-            if type(error).__module__.startswith("typer"):  # wrong usage: typer tells, exit code 2
+            if type(error).__module__.startswith(("typer", "click")):  # wrong usage: typer tells, exit code 2
                 raise
             kind = type(error).__name__
             _fail(f"unexpected {kind}: {error}. This is a bug in holdfast; HOLDFAST_DEBUG=1 shows where.", USER_ERROR)

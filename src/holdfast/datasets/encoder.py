@@ -170,13 +170,19 @@ def _numbers(name: str, column) -> np.ndarray:
             number = np.nan if value is None else _as_number(value)
             if number is None:
                 raise ValueError(
-                    f"Column {name!r} holds numbers, but row {k + 1} says {value!r}: correct it, or take the column "
+                    f"Column {name!r} holds numbers, but row {_row(column, k)} says {value!r}: correct it, or take it "
                     f"as categories (--categorical) or leave it out (--drop)."
                 )
             out[k] = number
     if np.isinf(out).any():
-        raise ValueError(f"Column {name!r} is infinite in row {int(np.flatnonzero(np.isinf(out))[0]) + 1}.")
+        raise ValueError(f"Column {name!r} is infinite in row {_row(column, int(np.flatnonzero(np.isinf(out))[0]))}.")
     return out
+
+
+def _row(column, k: int) -> int:
+    """The number of a row in the user's table, from 1, of which the column may be a part."""
+    index = getattr(column, "index", None)
+    return (int(index[k]) if index is not None and index.dtype.kind in "iu" else k) + 1
 
 
 def _as_number(value) -> float | None:

@@ -71,7 +71,7 @@ def read_table(
         frame = frame[~unlabelled]
         notes.append(f"{int(unlabelled.sum())} rows without a label were left out.")
     y = labels(frame[target], target)
-    X = frame.drop(columns=[target, *drop]).reset_index(drop=True)
+    X = frame.drop(columns=[target, *drop])  # the index stays, to tell which row is wrong
     if not X.shape[1]:
         raise ValueError(f"{path.name} has no columns besides {target!r}: there is nothing to predict from.")
     if drop:
