@@ -56,12 +56,8 @@ def main() -> None:
         axes[0].hist(margin, bins=np.linspace(0, 0.8, 33), histtype="step", linewidth=2, label=name)
         axes[1].plot(SIZES, curve, marker="o", label=name)
 
-    axes[0].set(
-        xlabel="adversarial margin", ylabel="correct test points", title="Room before the answer changes"
-    )
-    axes[1].set(
-        xlabel="size of the adversarial move", ylabel="accuracy", title="Accuracy under attack", ylim=(0, 1)
-    )
+    axes[0].set(xlabel="adversarial margin", ylabel="correct test points", title="Room before the answer changes")
+    axes[1].set(xlabel="size of the adversarial move", ylabel="accuracy", title="Accuracy under attack", ylim=(0, 1))
     axes[0].legend()
     axes[1].legend()
     out = Path("results/demo/margins.png")

@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+from sklearn.base import clone
+
 from benchmarks.yang.sets import Facts
 from holdfast import (
     AML,
@@ -72,10 +74,8 @@ RIVALS: dict[str, list[str]] = {
 
 def learner_for(method: Method, facts: Facts) -> MetricLearner:
     """The learner with what the paper sets by the size of the data."""
-    learner = method.learner
-    if isinstance(learner, SCML):
-        return SCML(**{**learner.get_params(deep=False), "n_basis": facts.n_basis})
-    return learner
+    learner = clone(method.learner)
+    return learner.set_params(n_basis=facts.n_basis) if isinstance(learner, SCML) else learner
 
 
 def space_for(method: Method, facts: Facts) -> Space | tuple[Space, ...] | None:

@@ -61,23 +61,23 @@ def coverage(rows: pd.DataFrame) -> str:
     """What is missing, of all that could have been run."""
     rows = chosen(rows)
     rounds = rows.groupby(["dataset", "method"])["round"].nunique()
-    missing: dict[str, list[str]] = {}
-    partial: dict[str, list[str]] = {}
+    missing: dict[tuple[str, ...], list[str]] = {}  # what is missing -> the methods that lack it
+    partial: dict[tuple[str, ...], list[str]] = {}
     for method in METHODS:
-        for name, facts in SETS.items():
-            n = int(rounds.get((name, method), 0))
-            if n == 0:
-                missing.setdefault(method, []).append(name)
-            elif n < facts.rounds:
-                partial.setdefault(method, []).append(f"{name} {n} of {facts.rounds}")
+        counts = {name: int(rounds.get((name, method), 0)) for name in SETS}
+        without = tuple(name for name, n in counts.items() if n == 0)
+        some = tuple(f"{name} {n} of {SETS[name].rounds}" for name, n in counts.items() if 0 < n < SETS[name].rounds)
+        missing.setdefault(without, []).append(method)
+        partial.setdefault(some, []).append(method)
     lines = []
-    if missing:
-        told = "; ".join(f"{m}: {'all' if len(s) == len(SETS) else ', '.join(s)}" for m, s in missing.items())
-        lines.append(f"Not run: {told}.")
-    if partial:
-        lines.append(
-            "Fewer rounds than in the paper: " + "; ".join(f"{m}: {', '.join(s)}" for m, s in partial.items()) + "."
-        )
+    for title, groups in (("Not run", missing), ("Fewer rounds than in the paper", partial)):
+        told = [
+            f"- {', '.join(methods)}: {'all sets' if len(names) == len(SETS) else ', '.join(names)}"
+            for names, methods in groups.items()
+            if names
+        ]
+        if told:
+            lines.append("\n".join([f"{title}:", "", *told]))
     return "\n\n".join(lines) or "Every method was run on every data set, in as many rounds as in the paper."
 
 

@@ -4,6 +4,7 @@ import time
 from typing import Any
 
 import numpy as np
+from sklearn.base import clone
 from sklearn.model_selection import StratifiedKFold
 
 from benchmarks.yang.methods import Method, learner_for, space_for
@@ -37,7 +38,7 @@ def tune(method: Method, part: Round, n_draws: int, n_folds: int) -> tuple[Metri
         n_jobs=1,
         random_state=seed("draws", part.name, part.number),
     ).fit(X, y)
-    best = learner.__class__(**{**learner.get_params(deep=False), "n_jobs": 1}).set_params(**search.best_params_)
+    best = clone(learner).set_params(n_jobs=1, **search.best_params_)
     return best, search.best_params_, time.perf_counter() - began
 
 

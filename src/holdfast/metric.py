@@ -69,8 +69,7 @@ class Mahalanobis:
         u, v = (np.asarray(point, dtype=np.float64) for point in (u, v))
         if u.shape != v.shape or u.shape != (self.components.shape[1],):
             raise ValueError(
-                f"Both points must be vectors of length {self.components.shape[1]}; "
-                f"got shapes {u.shape} and {v.shape}."
+                f"Both points must be vectors of length {self.components.shape[1]}; got shapes {u.shape} and {v.shape}."
             )
         difference = self.components @ (u - v)
         total = float(difference @ difference)

@@ -8,9 +8,7 @@ from holdfast.constraints import Pairs, Triplets, knn_triplets
 from holdfast.constraints.search import nearest_by_class
 
 index = st.integers(0, 8)
-triplet_rows = st.lists(
-    st.tuples(index, index, index).filter(lambda t: len(set(t)) == 3), min_size=1, max_size=60
-)
+triplet_rows = st.lists(st.tuples(index, index, index).filter(lambda t: len(set(t)) == 3), min_size=1, max_size=60)
 
 
 @given(triplet_rows)
@@ -73,11 +71,7 @@ def test_search_agrees_with_scikit_learn(n_jobs):
     same, other = nearest_by_class(X, y, 3, 5, n_jobs)
     for c in range(3):
         members, others = np.flatnonzero(y == c), np.flatnonzero(y != c)
-        near = (
-            NearestNeighbors(n_neighbors=3, algorithm="kd_tree")
-            .fit(X[members])
-            .kneighbors(return_distance=False)
-        )
+        near = NearestNeighbors(n_neighbors=3, algorithm="kd_tree").fit(X[members]).kneighbors(return_distance=False)
         far = (
             NearestNeighbors(n_neighbors=5, algorithm="kd_tree")
             .fit(X[others])
@@ -132,9 +126,7 @@ def test_fewer_impostors_than_asked_for():
 def test_small_classes_use_what_they_have_and_say_so():
     X = np.array([[0.0], [1.0], [2.0], [10.0], [11.0], [20.0]])
     y = np.array(["a", "a", "a", "b", "b", "c"])
-    with pytest.warns(
-        UserWarning, match=r"smaller classes use the targets they have: a \(3\), b \(2\), c \(1\)"
-    ):
+    with pytest.warns(UserWarning, match=r"smaller classes use the targets they have: a \(3\), b \(2\), c \(1\)"):
         rows = knn_triplets(X, y, n_neighbors=3).rows
     anchors, counts = np.unique(rows[:, 0], return_counts=True)
     assert anchors.tolist() == [0, 1, 2, 3, 4]  # the single c is no anchor ...

@@ -31,9 +31,7 @@ def test_the_closest_point_lies_on_the_boundary_at_the_margin(xjl, seed, kind):
         assert margin == 0
         return
     scale = squared(M, there, target) + squared(M, target, impostor) + squared(M, x, target)
-    assert squared(M, there, impostor) - squared(M, there, target) == pytest.approx(
-        0, abs=1e-9 * (1 + scale[0])
-    )
+    assert squared(M, there, impostor) - squared(M, there, target) == pytest.approx(0, abs=1e-9 * (1 + scale[0]))
     move = (there - x)[0]
     size = np.sqrt(move @ (np.eye(4) if shape is None else shape) @ move)
     assert size == pytest.approx(abs(margin[0]), rel=1e-8, abs=1e-8)

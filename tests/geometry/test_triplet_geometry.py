@@ -53,9 +53,9 @@ def test_gradient_in_the_metric(problem, B):
         D = rng.normal(size=(P, P))
         D += D.T
         step = 1e-5
-        slope = (
-            _sum(X, triplets, B, M + step * D, da, db, dh) - _sum(X, triplets, B, M - step * D, da, db, dh)
-        ) / (2 * step)
+        slope = (_sum(X, triplets, B, M + step * D, da, db, dh) - _sum(X, triplets, B, M - step * D, da, db, dh)) / (
+            2 * step
+        )
         assert np.vdot(G, D) == pytest.approx(slope, rel=1e-6)
 
 
@@ -69,9 +69,9 @@ def test_gradient_in_the_points(problem, B):
     for _ in range(5):
         D = rng.normal(size=X.shape)
         step = 1e-5
-        slope = (
-            _sum(X + step * D, triplets, B, M, da, db, dh) - _sum(X - step * D, triplets, B, M, da, db, dh)
-        ) / (2 * step)
+        slope = (_sum(X + step * D, triplets, B, M, da, db, dh) - _sum(X - step * D, triplets, B, M, da, db, dh)) / (
+            2 * step
+        )
         assert np.vdot(G, D) == pytest.approx(slope, rel=1e-6)
 
 

@@ -23,9 +23,7 @@ LEARNERS = [
     for _, value in sorted(vars(learners).items())
     if inspect.isclass(value) and issubclass(value, MetricLearner) and not inspect.isabstract(value)
 ]
-LEARNERS = [
-    learner for learner in LEARNERS if learner.__module__.rsplit(".", 1)[1] not in ("base", "triplet_learner")
-]
+LEARNERS = [learner for learner in LEARNERS if learner.__module__.rsplit(".", 1)[1] not in ("base", "triplet_learner")]
 every_learner = pytest.mark.parametrize("Learner", LEARNERS)
 
 

@@ -13,9 +13,7 @@ from holdfast.solvers import Solver
 from holdfast.spaces import BasisWeights, Factors, PSDMatrices
 
 SOLVERS = [
-    v
-    for _, v in sorted(vars(solvers).items())
-    if inspect.isclass(v) and issubclass(v, Solver) and v is not Solver
+    v for _, v in sorted(vars(solvers).items()) if inspect.isclass(v) and issubclass(v, Solver) and v is not Solver
 ]
 every_solver = pytest.mark.parametrize("Solver", SOLVERS)
 
@@ -84,9 +82,7 @@ def test_finds_known_minima(Solver):
 def test_the_solution_tells_the_run(Solver):
     problem = problems(Solver)[0]
     calls = []
-    solution = precise(Solver).minimize(
-        lambda x: calls.append(1) or problem.function(x), problem.space, problem.start
-    )
+    solution = precise(Solver).minimize(lambda x: calls.append(1) or problem.function(x), problem.space, problem.start)
     assert solution.trace[0] == problem.function(problem.start)[0]
     assert len(solution.trace) == solution.n_iter + 1
     assert solution.n_evaluations == len(calls)
@@ -135,9 +131,7 @@ def test_starts_at_the_minimum(Solver):
 
 
 @every_solver
-@pytest.mark.parametrize(
-    ("name", "bad"), [("max_iter", 0), ("max_iter", 1.5), ("tol", -1.0), ("tol", np.nan)]
-)
+@pytest.mark.parametrize(("name", "bad"), [("max_iter", 0), ("max_iter", 1.5), ("tol", -1.0), ("tol", np.nan)])
 def test_bad_parameters_are_refused_by_name(Solver, name, bad):
     problem = problems(Solver)[0]
     with pytest.raises(ValueError, match=f"{Solver.__name__}: {name} must be"):

@@ -10,9 +10,7 @@ from holdfast.constraints.triplets import Triplets
 from holdfast.parameters import check_count
 
 
-def knn_triplets(
-    X, y, n_neighbors: int = 3, n_impostors: int | None = 10, n_jobs: int | None = None
-) -> Triplets:
+def knn_triplets(X, y, n_neighbors: int = 3, n_impostors: int | None = 10, n_jobs: int | None = None) -> Triplets:
     """Every point with its nearest targets, each with the point's nearest impostors.
 
     ``S = {(i, j) : j among the n_neighbors nearest points of i's class}``,

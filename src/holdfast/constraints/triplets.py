@@ -141,9 +141,7 @@ def _checked(rows, n_samples: int) -> np.ndarray:
     """``rows`` as int32, or a ``ValueError`` that says what is wrong."""
     rows = np.asarray(rows)
     if rows.ndim != 2 or rows.shape[1] != 3:
-        raise ValueError(
-            f"triplets must have shape (n_triplets, 3), one row (i, j, l) each; got {rows.shape}."
-        )
+        raise ValueError(f"triplets must have shape (n_triplets, 3), one row (i, j, l) each; got {rows.shape}.")
     if rows.shape[0] == 0:
         raise ValueError("There are no triplets: at least one row (i, j, l) is needed.")
     if not np.issubdtype(rows.dtype, np.integer):
@@ -157,7 +155,6 @@ def _checked(rows, n_samples: int) -> np.ndarray:
     bad = np.flatnonzero((i == j) | (i == l) | (j == l))
     if bad.size:
         raise ValueError(
-            f"Triplet {int(bad[0])} is {tuple(rows[bad[0]].tolist())}: "
-            "the three points of a triplet must differ."
+            f"Triplet {int(bad[0])} is {tuple(rows[bad[0]].tolist())}: the three points of a triplet must differ."
         )
     return rows.astype(np.int32)

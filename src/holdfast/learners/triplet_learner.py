@@ -128,13 +128,10 @@ class TripletLearner(MetricLearner):
         check_classification_targets(y)
         return X, knn_triplets(X, y, self.n_neighbors, self.n_impostors, self.n_jobs)
 
-    def _solve(
-        self, objective: Objective, n_features: int, M0: np.ndarray | None
-    ) -> tuple[Solution, np.ndarray]:
+    def _solve(self, objective: Objective, n_features: int, M0: np.ndarray | None) -> tuple[Solution, np.ndarray]:
         if not (self.solver is None or isinstance(self.solver, Solver)):
             raise ValueError(
-                "solver must be None or a solver such as holdfast.solvers.ProjectedGradient(); "
-                f"got {self.solver!r}."
+                f"solver must be None or a solver such as holdfast.solvers.ProjectedGradient(); got {self.solver!r}."
             )
         solver: Solver = self._default_solver() if self.solver is None else clone(self.solver)
         space = self._space(solver, objective)

@@ -81,9 +81,7 @@ class Solver(BaseEstimator):
     tol: float
 
     @abstractmethod
-    def minimize(
-        self, fun: Function, space: Space, x0: np.ndarray, callback: Callback | None = None
-    ) -> Solution:
+    def minimize(self, fun: Function, space: Space, x0: np.ndarray, callback: Callback | None = None) -> Solution:
         """The solution from x0, which must lie in the space."""
 
     def offer(self, space: Space) -> Callable:

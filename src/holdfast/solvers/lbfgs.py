@@ -41,9 +41,7 @@ class LBFGS(Solver):
         self.memory = memory
         self.patience = patience
 
-    def minimize(
-        self, fun: Function, space: Space, x0: np.ndarray, callback: Callback | None = None
-    ) -> Solution:
+    def minimize(self, fun: Function, space: Space, x0: np.ndarray, callback: Callback | None = None) -> Solution:
         """The lowest point found from x0."""
         bounds = self.offer(space)(x0.size)
         run = Run(self, fun, callback)
@@ -57,9 +55,7 @@ class LBFGS(Solver):
             if run.record(state.best, 1.0, state.best_x):
                 stopped = "stopped by the callback"
             elif self._settled(run.trace):
-                stopped = (
-                    f"the objective fell by less than {self.tol:g} of itself over {self.patience} iterations"
-                )
+                stopped = f"the objective fell by less than {self.tol:g} of itself over {self.patience} iterations"
             if stopped:
                 raise StopIteration
 

@@ -52,9 +52,7 @@ class ProjectedGradient(Solver):
         self.min_learning_rate = min_learning_rate
         self.min_evaluations = min_evaluations
 
-    def minimize(
-        self, fun: Function, space: Space, x0: np.ndarray, callback: Callback | None = None
-    ) -> Solution:
+    def minimize(self, fun: Function, space: Space, x0: np.ndarray, callback: Callback | None = None) -> Solution:
         """The last point of the schedule from x0."""
         project = self.offer(space)
         run = Run(self, fun, callback)

@@ -75,8 +75,7 @@ class Perturbation(TripletTerm):
             return slope_matrix(n_features, self.shape, D)
         if self.shape != "variance":
             raise ValueError(
-                'Perturbation: shape must be a matrix A_0, its diagonal, "variance" or None; '
-                f"got {self.shape!r}."
+                f'Perturbation: shape must be a matrix A_0, its diagonal, "variance" or None; got {self.shape!r}.'
             )
         # A_0⁻¹ = diag(v / v̄), in which a constant feature is no difficulty.
         v = feature_variances(X, self.reduction)
@@ -89,9 +88,7 @@ class Perturbation(TripletTerm):
         """A clone that keeps the fitted reduction, which cloning would otherwise unfit."""
         parameters = self.get_params(deep=False)
         kept = parameters.pop("reduction")
-        return type(self)(
-            reduction=kept, **{name: clone(value, safe=False) for name, value in parameters.items()}
-        )
+        return type(self)(reduction=kept, **{name: clone(value, safe=False) for name, value in parameters.items()})
 
     def check(self) -> None:
         """Refuse a margin or weight that is not positive."""
