@@ -27,7 +27,7 @@ pytest: $(VENV)/.ready
 # The same tests on the oldest versions pyproject.toml admits.
 LOWEST := numpy==1.26.4 scipy==1.12.0 scikit-learn==1.6.0 numba==0.60.0 joblib==1.3.2 threadpoolctl==3.2.0 pandas==2.2.2
 test-lowest: .venv-lowest/.ready
-	.venv-lowest/bin/pytest -q -n $(JOBS) tests
+	.venv-lowest/bin/pytest -q -n $(JOBS) tests --ignore tests/cli --ignore tests/report --ignore tests/benchmarks
 
 bench-speed: $(VENV)/.ready
 	$(BIN)/python -m benchmarks.speed

@@ -26,10 +26,12 @@ def test_a_move_has_its_size_and_a_move_of_the_margin_arrives(data):
     L, X, y, reference = data
     margin = margins(L, X, y, reference)
     moved = adversarial_move(L, X, y, reference, 0.3)
-    np.testing.assert_allclose(np.linalg.norm(moved - X, axis=1)[margin != 0], 0.3)
+    np.testing.assert_allclose(np.linalg.norm(moved - X, axis=1)[margin > 0], 0.3)
+    np.testing.assert_array_equal(moved[margin <= 0], X[margin <= 0])
     target, impostor = nearest_triplets(L, X, y, reference)
     left = adversarial_margin(L.T @ L, moved, target, impostor)
-    np.testing.assert_allclose(left, margin - 0.3 * np.sign(margin), atol=1e-9)
+    np.testing.assert_allclose(left, margin - 0.3 * (margin > 0), atol=1e-9)
+    assert (margin <= 0).any()
 
 
 def test_labels_the_reference_lacks_are_named(data):

@@ -49,8 +49,8 @@ def margins(L: np.ndarray, X, y, reference, n_jobs: int | None = None) -> np.nda
 def adversarial_move(L: np.ndarray, X, y, reference, size: float, n_jobs: int | None = None):
     """``x + size · (x_min − x)/‖x_min − x‖``: each row moved towards its nearest boundary (Eq. 2).
 
-    As in the paper, a row that already lies on the wrong side moves towards the boundary too, and may
-    come right; a row that lies on it stays.
+    A row that already lies on the wrong side, or on the boundary, stays where it is. (The paper does not
+    say what it did with such rows; this reading gives its Euclidean score on its own splits of australian.)
 
     Parameters
     ----------
@@ -69,6 +69,8 @@ def adversarial_move(L: np.ndarray, X, y, reference, size: float, n_jobs: int | 
     """
     X = np.asarray(X, dtype=np.float64)
     target, impostor = nearest_triplets(L, X, y, reference, n_jobs)
-    direction = closest_adversarial(L.T @ L, X, target, impostor) - X
+    M = L.T @ L
+    direction = closest_adversarial(M, X, target, impostor) - X
+    direction[adversarial_margin(M, X, target, impostor) <= 0] = 0.0
     length = np.linalg.norm(direction, axis=1, keepdims=True)
     return X + size * np.divide(direction, length, out=np.zeros_like(X), where=length > 0)

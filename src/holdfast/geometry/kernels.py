@@ -23,6 +23,18 @@ def pair_forms(U, V, first, second, out, start, stop):
         out[t] = total
 
 
+@njit(nogil=True, cache=True, fastmath=_fast)
+def pair_squares(Z, first, second, out, start, stop):
+    """``out[t] = ‖z_i - z_j‖²`` for the pairs t = {i, j} of a block."""
+    width = Z.shape[1]
+    for t in range(start, stop):
+        i, j = first[t], second[t]
+        total = 0.0
+        for k in range(width):
+            total += (Z[i, k] - Z[j, k]) ** 2
+        out[t] = total
+
+
 @njit(nogil=True, cache=True)
 def take(values, index, start, stop):
     """``values[index[start:stop]]``, without the GIL."""
@@ -37,6 +49,14 @@ def add_scaled(out, factor, values, start):
     """``out[start : start + values.size] += factor · values``, without the GIL."""
     for t in range(values.size):
         out[start + t] += factor * values[t]
+
+
+@njit(nogil=True, cache=True)
+def scatter(reference, partial, out):
+    """``out[reference[u]] += partial[u]``: what ``gather`` does, for one thread."""
+    for u in range(reference.size):
+        if partial[u] != 0.0:
+            out[reference[u]] += partial[u]
 
 
 @njit(nogil=True, cache=True)

@@ -1,9 +1,10 @@
 """Three numbers per triplet, and the way back: the one seam between losses and matrices."""
 
 import numpy as np
+from scipy.linalg.lapack import dpotrf
 
 from holdfast.constraints import Pairs, Triplets
-from holdfast.geometry.kernels import gather, laplacian_rows, pair_forms
+from holdfast.geometry.kernels import gather, laplacian_rows, pair_forms, pair_squares, scatter
 from holdfast.threads import Workers, blocks, n_threads
 
 # Below this many multiplications an evaluation is over before a thread could start.
@@ -52,12 +53,17 @@ class TripletGeometry:
         self._Y = np.empty((n, p))
         self._YB = self._Y if B is None else np.empty((n, p))
         self._V = np.empty((n, p))
-        self._uses: dict[str, tuple] = {}
 
     # -- forward --------------------------------------------------------------------------------
 
     def measure(self, M: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
         """``d²_M`` of every pair and, if wanted, the form of every slope pair, at M."""
+        if self._slope is None:
+            # With M = RᵀR and Z = X Rᵀ a distance reads two rows, not four.
+            R, failed = dpotrf(M, lower=0, clean=1)
+            if failed == 0:
+                self._multiply(self.X, R.T, self._Y)
+                return self._distance.squares(self._Y), None
         self._multiply(self.X, M, self._Y)
         distance = self._distance.forms(self.X, self._Y)
         if self._slope is None:
@@ -78,15 +84,14 @@ class TripletGeometry:
         """Partials per triplet (``ds``: per target pair in S), summed per index pair."""
         w = self._distance.weight
         w.fill(0.0)
-        self._distance.add(w, self._use("ij"), da)
-        self._distance.add(w, self._use("il"), db)
-        if ds is not None:
-            self._distance.add(w, self._use("targets"), ds)
+        self._distance.add(w, self.triplets.ij, da)
+        self._distance.add(w, self.triplets.il, db)
+        self._distance.add(w, self.targets, ds)
         if self._slope is None or dh is None:
             return w, None
         w_h = self._slope.weight
         w_h.fill(0.0)
-        self._slope.add(w_h, self._use("jl"), dh)
+        self._slope.add(w_h, self.triplets.jl, dh)
         return w, w_h
 
     def gradient_in_metric(self, w: np.ndarray, w_h: np.ndarray | None) -> np.ndarray:
@@ -106,6 +111,8 @@ class TripletGeometry:
     def gradient_in_points(self, w: np.ndarray, w_h: np.ndarray | None, M: np.ndarray) -> np.ndarray:
         """``2 Lap(w) Y + 2 Lap(w_h) Y B M``: the gradient in the points, at the M last measured."""
         out = np.zeros_like(self.X)
+        if self._slope is None:
+            self._multiply(self.X, M, self._Y)
         self.workers.map(lambda rows: self._distance.laplacian_block(w, self._Y, out, 2.0, rows), self._rows)
         if self._slope is not None and w_h is not None:
             slope = np.zeros_like(self.X)
@@ -121,14 +128,6 @@ class TripletGeometry:
     def _multiply(self, U: np.ndarray, A: np.ndarray, out: np.ndarray) -> None:
         self.workers.map(lambda rows: np.dot(U[rows], A, out=out[rows]), self._rows)
 
-    def _use(self, name: str) -> tuple[np.ndarray, np.ndarray]:
-        if name not in self._uses:
-            t = self.triplets
-            pairs = t.slope_pairs if name == "jl" else t.pairs
-            places = self.targets if name == "targets" else getattr(t, name)
-            self._uses[name] = pairs.users(places)
-        return self._uses[name]
-
 
 class _PairLoop:
     """One set of pairs and its three loops, cut for the threads at hand; its arrays are re-used."""
@@ -137,6 +136,7 @@ class _PairLoop:
         self.pairs, self._workers = pairs, workers
         self.form, self.weight = np.empty(len(pairs)), np.empty(len(pairs))
         self._parts = workers.cut(len(pairs))
+        self._users: dict[int, tuple] = {}  # by reference: who refers to each pair
 
     def forms(self, U: np.ndarray, V: np.ndarray) -> np.ndarray:
         """``(u_i − u_j)·(v_i − v_j)`` of every pair."""
@@ -145,10 +145,24 @@ class _PairLoop:
         self._workers.map(lambda s: pair_forms(U, V, *pairs, out, s.start, s.stop), self._parts)
         return out
 
-    def add(self, out: np.ndarray, use: tuple, partial: np.ndarray | None) -> None:
-        """Add to every pair the partials of its users."""
-        if partial is not None:
-            self._workers.map(lambda s: gather(*use, partial, out, s.start, s.stop), self._parts)
+    def squares(self, Z: np.ndarray) -> np.ndarray:
+        """``‖z_i − z_j‖²`` of every pair."""
+        out = self.form
+        pairs = (self.pairs.first, self.pairs.second)
+        self._workers.map(lambda s: pair_squares(Z, *pairs, out, s.start, s.stop), self._parts)
+        return out
+
+    def add(self, out: np.ndarray, reference: np.ndarray, partial: np.ndarray | None) -> None:
+        """Add to every pair the partials of those that refer to it."""
+        if partial is None:
+            return
+        if self._workers.threads == 1:
+            scatter(reference, partial, out)
+            return
+        if id(reference) not in self._users:
+            self._users[id(reference)] = (reference, self.pairs.users(reference))
+        users = self._users[id(reference)][1]
+        self._workers.map(lambda s: gather(*users, partial, out, s.start, s.stop), self._parts)
 
     def laplacian_block(self, weight, U, out, factor: float, rows: slice) -> None:
         """Add ``factor · Lap(weight) U`` to some rows."""
