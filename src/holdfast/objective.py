@@ -42,7 +42,7 @@ class Objective:
         self.triplets = triplets
         self.geometry = TripletGeometry(X, triplets, B, self._reads_h, n_jobs)
         # Blocks of triplets whose arrays fit the cache; the partials are kept from call to call.
-        self._parts = blocks(len(triplets), at_most=12288)
+        self._parts = blocks(len(triplets), at_most=32768)
         self._partials = [np.empty(len(triplets)) for _ in range(3 if self._reads_h else 2)]
 
     def __call__(self, M: np.ndarray) -> tuple[float, np.ndarray]:

@@ -12,6 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import partial
 from itertools import pairwise
+from queue import Empty, SimpleQueue
 
 import joblib
 import numba
@@ -19,7 +20,7 @@ import numpy as np
 from threadpoolctl import ThreadpoolController
 
 # Blocks are at least this long and at most this many: enough to balance, few enough to cost nothing.
-_MIN_ROWS, _MAX_BLOCKS = 128, 16
+_MIN_ROWS, _MAX_BLOCKS = 128, 8
 
 
 def n_threads(n_jobs: int | None) -> int:
@@ -51,45 +52,65 @@ class Workers:
 
     def __init__(self, threads: int = 1):
         self.threads = max(1, threads)
-        self._pool = ThreadPoolExecutor(self.threads - 1) if self.threads > 1 else None
+        self._jobs: SimpleQueue = SimpleQueue()
+        self._others = [threading.Thread(target=_serve, args=(self._jobs,), daemon=True) for _ in range(threads - 1)]
+        for other in self._others:
+            other.start()
 
     def cut(self, n: int) -> list[slice]:
         """Slices of ``range(n)``, a few a thread, for work whose result does not depend on the cut."""
-        return blocks(n, at_most=max(1, -(-n // (3 * self.threads)))) if self.threads > 1 else [slice(0, n)]
+        return blocks(n, at_most=max(1, -(-n // (2 * self.threads)))) if self.threads > 1 else [slice(0, n)]
 
     def map(self, task: Callable[[slice], object], parts: list[slice]) -> list:
         """``[task(part) for part in parts]``; the tasks must release the GIL to gain."""
-        if self._pool is None or len(parts) == 1:
+        helpers = min(len(self._others), len(parts) - 1)
+        if helpers <= 0:
             return [task(part) for part in parts]
         results: list = [None] * len(parts)
-        waiting = iter(range(len(parts)))
-        lock = threading.Lock()
+        waiting: SimpleQueue = SimpleQueue()
+        for index in range(len(parts)):
+            waiting.put(index)
+        done: SimpleQueue = SimpleQueue()
 
         def drain() -> None:
-            while True:
-                with lock:
-                    index = next(waiting, None)
-                if index is None:
-                    return
-                results[index] = task(parts[index])
+            error: BaseException | None = None
+            try:
+                while True:
+                    index = waiting.get_nowait()
+                    results[index] = task(parts[index])
+            except Empty:
+                pass
+            except BaseException as caught:  # handed to the caller below
+                error = caught
+            done.put(error)
 
-        others = [self._pool.submit(drain) for _ in range(min(self.threads, len(parts)) - 1)]
+        for _ in range(helpers):
+            self._jobs.put(drain)
         drain()
-        for other in others:
-            other.result()
+        errors = [error for error in (done.get() for _ in range(helpers + 1)) if error is not None]
+        if errors:
+            raise errors[0]
         return results
 
     def close(self) -> None:
         """End the threads."""
-        if self._pool is not None:
-            self._pool.shutdown()
-            self._pool = None
+        for _ in self._others:
+            self._jobs.put(None)
+        for other in self._others:
+            other.join()
+        self._others = []
 
     def __enter__(self) -> "Workers":
         return self
 
     def __exit__(self, *exc) -> None:
         self.close()
+
+
+def _serve(jobs: SimpleQueue) -> None:
+    """Do jobs until there is none."""
+    while (job := jobs.get()) is not None:
+        job()
 
 
 class _BlasLimit:

@@ -101,7 +101,7 @@ def test_without_slope_nothing_of_it_is_made(problem):
 def test_threads_do_not_change_a_bit():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(3000, 40))
-    i, step = np.arange(3000), rng.integers(1, 1000, size=(20, 3000))
+    i, step = np.arange(3000), rng.integers(1, 1000, size=(80, 3000))
     rows = np.concatenate([np.column_stack([i, (i + s) % 3000, (i + 2000) % 3000]) for s in step])
     M = np.cov(X.T) + np.eye(40)
     partials = rng.normal(size=(3, len(rows)))

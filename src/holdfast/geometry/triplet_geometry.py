@@ -7,8 +7,9 @@ from holdfast.constraints import Pairs, Triplets
 from holdfast.geometry.kernels import gather, laplacian_rows, pair_forms, pair_squares, scatter
 from holdfast.threads import Workers, blocks, n_threads
 
-# Below this many multiplications an evaluation is over before a thread could start.
-_WORTH_A_THREAD = 3_000_000
+# Nanoseconds an evaluation must take to gain from threads: waking them costs a tenth of a millisecond, several
+# times, and what one core has in its cache the other has to fetch.
+_WORTH_THREADS = 8_000_000
 
 
 class TripletGeometry:
@@ -44,8 +45,8 @@ class TripletGeometry:
         self.X, self.triplets, self.B, self.with_slope = X, triplets, B, with_slope
         n, p = X.shape
         n_pairs = len(triplets.pairs) + (len(triplets.slope_pairs) if with_slope else 0)
-        work = n * p * p + 3 * n_pairs * p + 10 * len(triplets)
-        self.workers = Workers(n_threads(n_jobs) if work > _WORTH_A_THREAD else 1)
+        work = 0.1 * n * p * p + 1.0 * n_pairs * p + 15.0 * len(triplets)  # nanoseconds, as measured
+        self.workers = Workers(n_threads(n_jobs) if work > _WORTH_THREADS else 1)
         self._distance = _PairLoop(triplets.pairs, self.workers)
         self._slope = _PairLoop(triplets.slope_pairs, self.workers) if with_slope else None
         self.targets = triplets.ij[triplets.targets]
