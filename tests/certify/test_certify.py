@@ -250,6 +250,30 @@ def test_what_cannot_be_certified_is_said(wine):
         certify(clf, X_test, y[:2])
 
 
+def test_single_precision_references_are_refused(wine):
+    X, y, X_test, _ = wine
+    coarse = X.astype(np.float32)
+    model = make_pipeline(StandardScaler(), KNeighborsClassifier(1)).fit(coarse, y)
+    with pytest.raises(ValueError, match="reference is float32"):
+        certify(model, X_test, reference=(coarse, y))
+
+
+def test_the_sphere_s_certificate_survives_data_far_from_the_origin(wine):
+    """Rounding is additive on the sphere: near-ties far away must not be certified by a factor."""
+    X, y, X_test, _ = wine
+    model = make_pipeline(StandardScaler(), Normalizer(), CertifiedKNeighborsClassifier(n_neighbors=1))
+    far, far_test = X + 1e9, X_test + 1e9
+    certificate = certify(model.fit(far, y), far_test)
+    near = certify(model.fit(X, y), X_test)
+    assert (certificate.radius <= near.radius * (1 + 1e-3) + 1e-6).mean() > 0.9
+    rng = np.random.default_rng(0)
+    model.fit(far, y)
+    for _ in range(20):
+        D = rng.normal(size=X_test.shape)
+        D *= (0.999 * certificate.radius / np.linalg.norm(D, axis=1))[:, None]
+        np.testing.assert_array_equal(model.predict(far_test + D), certificate.prediction)
+
+
 def test_certified_accuracy_is_below_attacked_accuracy(wine):
     X, y, X_test, y_test = wine
     certificate = certify(CertifiedKNeighborsClassifier(n_neighbors=2).fit(X, y), X_test, y_test)

@@ -15,6 +15,7 @@ from holdfast.certificates.input_space import unit_rows
 from holdfast.certificates.knn_lower import knn_lower
 from holdfast.certificates.norms import L2, Norm
 from holdfast.certificates.problem import Bounds, Budget, NeighborProblem
+from holdfast.certificates.rounding import kappa
 from holdfast.certificates.view import View, as_norm, view
 from holdfast.constraints.search import nearest_by_class
 
@@ -152,12 +153,14 @@ class Question:
         assert after is not None
         Z = before(rows)
         found = _engine(self.seen.problem(after, L2()), after(unit_rows(Z)), codes, None, method, budget, n_jobs)
-        r = np.minimum(found.lower, np.sqrt(2.0))
         length = np.linalg.norm(Z, axis=1)
+        # z as computed is off by this much, and so is its place on the sphere, before the move and after it.
+        size = np.linalg.norm(np.abs(rows) @ np.abs(before.W).T, axis=1) + before.scale
+        error = kappa(*before.W.shape) * size / np.where(length > 0, length, 1.0)
+        r = np.clip(found.lower - 2.0 * error, 0.0, np.sqrt(2.0))
         # How far an input of length 1 can move z: the stretch of the steps before the sphere.
         stretch = _stretch(before.W, self.norm, self.frozen)
-        rounding = 1.0 - 1e-12 * (1.0 + before.scale / np.where(length > 0, length, 1.0))
-        radius = np.maximum(length * r * np.sqrt(1.0 - r**2 / 4.0) * rounding, 0.0)
+        radius = length * r * np.sqrt(1.0 - r**2 / 4.0) * (1.0 - 1e-12)
         nothing = np.full(len(rows), np.inf)
         radius = radius / stretch if stretch > 0 else nothing
         return Bounds(radius, nothing, np.full(rows.shape, np.nan))

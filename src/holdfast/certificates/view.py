@@ -167,6 +167,11 @@ def _check_reference(knn: KNeighborsClassifier, reference, n_features: int) -> t
             "reference=(X_train, y_train), the rows the pipeline was fitted on."
         )
     rows, labels = reference
+    if getattr(rows, "dtype", None) in (np.float32, np.float16):
+        raise ValueError(
+            f"reference is {rows.dtype}: a model fitted on it rounds far more coarsely than a certificate allows for. "
+            "Fit the model on float64, reference=(X_train.astype(float), y_train), and certify that."
+        )
     rows = check_array(rows, dtype=np.float64, input_name="reference")
     labels = np.asarray(labels)
     if rows.shape != (knn.n_samples_fit_, n_features) or labels.shape != (rows.shape[0],):
