@@ -65,6 +65,21 @@ class Objective:
             G += weight * gradient
         return value, G
 
+    @property
+    def n_features(self) -> int:
+        """Rows and columns of M."""
+        return self.geometry.X.shape[1]
+
+    def typical_distance(self, M: np.ndarray, which: str) -> float:
+        """The mean over R of ``d²_M`` to targets (``"ij"``) or to impostors (``"il"``)."""
+        distance, _ = self.geometry.measure(M)
+        return float(distance[getattr(self.triplets, which)].mean())
+
+    def largest_distance(self, M: np.ndarray) -> float:
+        """The largest ``d²_M`` of a pair."""
+        distance, _ = self.geometry.measure(M)
+        return float(distance.max())
+
     def close(self) -> None:
         """End the threads."""
         self.geometry.close()

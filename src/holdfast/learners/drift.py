@@ -112,13 +112,13 @@ class DRIFT(TripletLearner):
         prior = self.disturbance**2 * (float(X.var(axis=0).mean()) or 1.0)  # s²
         objective = _ExpectedObjective(X, triplets, self._terms(), prior, self.eta, self.n_jobs)
         with single_threaded_blas(), objective:
-            solution, M = self._solve(objective, X.shape[1], self._start(X.shape[1]))
+            solution, M = self._solve(objective, self._start(X.shape[1]))
             trace, evaluations = list(solution.trace), solution.n_evaluations
             for _ in range(self.n_turns):
                 lower = objective.disturb(M)
                 if solution.message == "stopped by the callback" or trace[-1] - lower <= 1e-4 * abs(lower):
                     break
-                solution, M = self._solve(objective, X.shape[1], M)
+                solution, M = self._solve(objective, M)
                 trace += solution.trace
                 evaluations += solution.n_evaluations
             self._say_if_collapsed(objective, M)

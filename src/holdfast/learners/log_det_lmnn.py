@@ -53,6 +53,5 @@ class LogDetLMNN(RegularisedLMNN):
         if solver.needs == "bounds":
             return super()._space(solver, objective)
         # At a minimum weight (M⁻¹ − I) is the gradient of push, at most the mean of X_ij over R.
-        distance, _ = objective.geometry.measure(np.eye(objective.geometry.X.shape[1]))
-        mean = float(distance[objective.triplets.ij].mean())
+        mean = objective.typical_distance(np.eye(objective.n_features), "ij")
         return PositiveDefinite(max(0.1 * self.weight / (self.weight + mean), 1e-3))

@@ -97,10 +97,8 @@ class TripletLearner(MetricLearner):
             terms.append((self.perturbation.weight, self.perturbation))
         for _, term in terms:
             term.check()
-        X, triplets = self._data(X, y, triplets)
-        B = None if self.perturbation is None else self.perturbation.slope_matrix(X.shape[1], X)
-        with single_threaded_blas(), Objective(X, triplets, terms, B, self.n_jobs) as objective:
-            solution, M = self._solve(objective, X.shape[1], self._start(X.shape[1]))
+        with single_threaded_blas(), self._objective(X, y, triplets, terms) as objective:
+            solution, M = self._solve(objective, self._start(objective.n_features))
             self._say_if_collapsed(objective, M)
             self.components_ = components_of(M)
         self._keep(solution)
@@ -108,6 +106,12 @@ class TripletLearner(MetricLearner):
         self.n_iter_ = solution.n_iter
         self.n_evaluations_ = solution.n_evaluations
         return self
+
+    def _objective(self, X, y, triplets, terms: Sequence[tuple[float, Term]]) -> Objective:
+        """What is minimised: the terms over the triplets of the data."""
+        X, triplets = self._data(X, y, triplets)
+        B = None if self.perturbation is None else self.perturbation.slope_matrix(X.shape[1], X)
+        return Objective(X, triplets, terms, B, self.n_jobs)
 
     def _data(self, X, y, triplets) -> tuple[np.ndarray, Triplets]:
         """The points and their triplets, checked."""
@@ -126,9 +130,13 @@ class TripletLearner(MetricLearner):
             )
         X, y = validate_data(self, X, y, dtype=np.float64, order="C", ensure_min_samples=2)
         check_classification_targets(y)
-        return X, knn_triplets(X, y, self.n_neighbors, self.n_impostors, self.n_jobs)
+        return X, self._mine(X, y)
 
-    def _solve(self, objective: Objective, n_features: int, M0: np.ndarray | None) -> tuple[Solution, np.ndarray]:
+    def _mine(self, X: np.ndarray, y: np.ndarray) -> Triplets:
+        """The triplets of labelled points."""
+        return knn_triplets(X, y, self.n_neighbors, self.n_impostors, self.n_jobs)
+
+    def _solve(self, objective: Objective, M0: np.ndarray | None) -> tuple[Solution, np.ndarray]:
         if not (self.solver is None or isinstance(self.solver, Solver)):
             raise ValueError(
                 f"solver must be None or a solver such as holdfast.solvers.ProjectedGradient(); got {self.solver!r}."
@@ -136,9 +144,9 @@ class TripletLearner(MetricLearner):
         solver: Solver = self._default_solver() if self.solver is None else clone(self.solver)
         space = self._space(solver, objective)
         if M0 is None:
-            M0 = np.eye(n_features)
-            if solver.rescales:
-                M0 *= _unit(objective, M0)
+            M0 = np.eye(objective.n_features)
+            if solver.rescales:  # distances of the order of the hinge's margin, which is 1, whatever the units
+                M0 /= objective.typical_distance(M0, "il") or 1.0
 
         def function(x: np.ndarray) -> tuple[float, np.ndarray]:
             value, G = objective(space.metric(x))
@@ -160,8 +168,7 @@ class TripletLearner(MetricLearner):
 
     def _say_if_collapsed(self, objective: Objective, M: np.ndarray) -> None:
         """A metric that sees no distance at all solves nothing: say so."""
-        distance, _ = objective.geometry.measure(M)
-        if distance.max() < 1e-6:
+        if objective.largest_distance(M) < 1e-6:
             warnings.warn(
                 f"{type(self).__name__} learned a metric that is zero on this data: the push is "
                 f"outweighed. {self._when_collapsed}",
@@ -173,14 +180,3 @@ class TripletLearner(MetricLearner):
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True
         return tags
-
-
-def _unit(objective: Objective, M: np.ndarray) -> float:
-    """What to multiply M by so that distances are of the order of the hinge's margin, which is 1.
-
-    Without it, features in thousandths or in thousands would start where nothing, or everything, is
-    within the margin.
-    """
-    distance, _ = objective.geometry.measure(M)
-    mean = float(distance[objective.triplets.il].mean())
-    return 1.0 / mean if mean > 0 else 1.0
