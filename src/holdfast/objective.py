@@ -6,7 +6,7 @@ import numpy as np
 
 from holdfast.constraints import Triplets
 from holdfast.geometry import TripletGeometry
-from holdfast.geometry.kernels import add_scaled, take
+from holdfast.geometry.kernels import add_scaled, put_scaled, take
 from holdfast.terms.base import MatrixTerm, TripletTerm
 from holdfast.threads import blocks
 
@@ -100,15 +100,19 @@ class Objective:
             b = take(distance, t.il, part.start, part.stop)
             h = take(slope, t.jl, part.start, part.stop) if self._reads_h else None
             total = 0.0
-            for out in partials:
-                out[part] = 0.0
+            touched = [False] * len(partials)
             for weight, term in self._over_R:
                 factor = weight / len(t)
                 value, *derivatives = term.value_and_partials(a, b, h)
                 total += factor * value
-                for out, derivative in zip(partials, derivatives, strict=False):
+                for at, derivative in enumerate(derivatives[: len(partials)]):
                     if derivative is not None:
-                        add_scaled(out, factor, derivative, part.start)
+                        add = add_scaled if touched[at] else put_scaled
+                        add(partials[at], factor, derivative, part.start)
+                        touched[at] = True
+            for out, done in zip(partials, touched, strict=True):
+                if not done:
+                    out[part] = 0.0
             return total
 
         totals = self.geometry.workers.map(block, self._parts)

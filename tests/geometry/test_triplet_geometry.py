@@ -65,7 +65,7 @@ def test_gradient_in_the_points(problem, B):
     da, db, dh = rng.normal(size=(3, len(triplets)))
     geometry = TripletGeometry(X, triplets, B)
     geometry.measure(M)
-    G = geometry.gradient_in_points(*geometry.weights(da, db, dh), M)
+    G = geometry.gradient_in_points(*geometry.weights(da, db, dh))
     for _ in range(5):
         D = rng.normal(size=X.shape)
         step = 1e-5

@@ -47,23 +47,3 @@ def unique_unordered(i, j, n):
             count += 1
         inverse[source] = count - 1
     return first[:count].copy(), second[:count].copy(), inverse
-
-
-@njit(nogil=True, cache=True)
-def adjacency(first, second, n):
-    """Both ends of every pair, by row: row r meets ``other[t]`` through pair ``pair[t]``."""
-    indptr = np.zeros(n + 1, np.int64)
-    for t in range(first.size):
-        indptr[first[t] + 1] += 1
-        indptr[second[t] + 1] += 1
-    for r in range(n):
-        indptr[r + 1] += indptr[r]
-    place = indptr[:-1].copy()
-    other = np.empty(2 * first.size, np.int32)
-    pair = np.empty(2 * first.size, np.int32)
-    for t in range(first.size):
-        for r, s in ((first[t], second[t]), (second[t], first[t])):
-            other[place[r]] = s
-            pair[place[r]] = t
-            place[r] += 1
-    return indptr, other, pair

@@ -5,7 +5,8 @@ from numba import njit
 
 from holdfast.threads import Workers, n_threads, single_threaded_blas
 
-_ROWS, _COLUMNS = 256, 4096  # one tile of distances: 8 MB a thread
+_ROWS, _COLUMNS = 256, 1024  # one tile of distances: 2 MB a thread
+_CHUNK = 16  # columns that are passed over together if none of them is near enough
 
 
 def nearest_by_class(
@@ -15,11 +16,13 @@ def nearest_by_class(
     n_other: int,
     n_jobs: int | None = None,
     queries: tuple[np.ndarray, np.ndarray] | None = None,
+    anchors: np.ndarray | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
     """The nearest points of each point's own class, and of the other classes.
 
     Distances are made tile by tile, as ``‖x‖² − 2 xᵀz + ‖z‖²`` of centred points; memory does not grow
-    with the square of the number of points.
+    with the square of the number of points. Points are first put in the order of their classes: a row's own
+    class is then one range of columns, and all the rest is others.
 
     Parameters
     ----------
@@ -33,27 +36,39 @@ def nearest_by_class(
     queries : tuple (Q, labels), optional
         Points to search for, with their class codes; by default the points of X themselves, none of
         which is its own neighbour.
+    anchors : int ndarray of shape (n_queries,), optional
+        Rows of X to search for, in place of all of them.
 
     Returns
     -------
     same, other : int32 ndarrays of shapes (n_queries, n_same) and (n_queries, n_other)
         Nearest first, of equals the one with the smaller index; -1 where there are no more.
     """
-    centre = X.mean(axis=0)
-    X = X - centre
-    Q, labels = (X, y) if queries is None else (queries[0] - centre, queries[1])
-    n, m = X.shape[0], Q.shape[0]
-    squares = np.einsum("np,np->n", X, X)
+    n, centre = X.shape[0], X.mean(axis=0)
+    order = np.argsort(y, kind="stable").astype(np.int32)
+    place = np.empty(n, np.int64)  # of each point among the columns
+    place[order] = np.arange(n)
+    columns = X[order] - centre
+    if queries is not None:
+        Q, labels = queries[0] - centre, queries[1]
+        own = np.full(len(Q), -1)  # the column of a query's own point, if it is one
+    elif anchors is not None:
+        Q, labels, own = X[anchors] - centre, y[anchors], place[anchors]
+    else:
+        Q, labels, own = X - centre, y, place
+    m = Q.shape[0]
+    first, last = (np.searchsorted(y[order], labels, side) for side in ("left", "right"))
+    squares = np.einsum("np,np->n", columns, columns)
     found = [np.full((m, k), -1, np.int32) for k in (n_same, n_other)]
 
     def block(rows: slice) -> None:
         size = rows.stop - rows.start
-        distances = [np.full((size, k), np.inf) for k in (n_same, n_other)]
-        own = rows.start if queries is None else -n - m  # the index of a row's own point, if it is one
+        same, other = ((np.full((size, k), np.inf), out[rows]) for k, out in zip((n_same, n_other), found, strict=True))
         for start in range(0, n, _COLUMNS):
-            tile = Q[rows] @ X[start : start + _COLUMNS].T
-            for kind, same in enumerate((True, False)):
-                _scan(tile, squares, y, labels[rows], same, own, start, distances[kind], found[kind][rows])
+            part = slice(start, min(start + _COLUMNS, n))
+            tile = Q[rows] @ columns[part].T
+            ranges = (first[rows] - start, last[rows] - start, own[rows] - start)
+            _scan(tile, squares[part], order[part], *ranges, *same, *other)
 
     parts = [slice(start, min(start + _ROWS, m)) for start in range(0, m, _ROWS)]
     with single_threaded_blas(), Workers(min(n_threads(n_jobs), len(parts))) as workers:
@@ -95,20 +110,40 @@ def _rank(points, queries, found, out):
 
 
 @njit(nogil=True, cache=True)
-def _scan(tile, squares, y, labels, same, own, column, distances, found):
-    """Insert the points of a tile that are (not) of a row's class into the row's sorted list."""
+def _scan(tile, squares, index, first, last, own, same, found_same, other, found_other):
+    """Insert the points of a tile into each row's sorted lists; columns first to last are of the row's class."""
+    width = tile.shape[1]
     for r in range(tile.shape[0]):
-        limit = distances[r, -1]
-        for c in range(tile.shape[1]):
-            d = squares[column + c] - 2.0 * tile[r, c]
-            if d < limit:
-                j = column + c
-                if (y[j] == labels[r]) == same and j != own + r:
-                    k = distances.shape[1] - 1
-                    while k > 0 and distances[r, k - 1] > d:
-                        distances[r, k] = distances[r, k - 1]
-                        found[r, k] = found[r, k - 1]
-                        k -= 1
-                    distances[r, k] = d
-                    found[r, k] = j
-                    limit = distances[r, -1]
+        a, b = min(max(first[r], 0), width), min(max(last[r], 0), width)
+        _insert(tile[r], squares, index, 0, a, -1, other[r], found_other[r])
+        _insert(tile[r], squares, index, a, b, own[r], same[r], found_same[r])
+        _insert(tile[r], squares, index, b, width, -1, other[r], found_other[r])
+
+
+@njit(nogil=True, cache=True)
+def _insert(products, squares, index, start, stop, own, distances, found):
+    """Insert the columns start to stop, but for a row's own point, where they are nearer than what is there.
+
+    ``‖x‖²`` of the row itself is left out: it orders nothing. Of equals the smaller index is nearer.
+    """
+    end = distances.size - 1
+    for head in range(start, stop, _CHUNK):
+        tail = min(head + _CHUNK, stop)
+        limit = distances[end]
+        if tail - head == _CHUNK:  # a loop of fixed length, without branches: one comparison for all of them
+            near = 0
+            for c in range(_CHUNK):
+                near += squares[head + c] - 2.0 * products[head + c] <= limit
+            if near == 0:
+                continue
+        for c in range(head, tail):
+            d, j = squares[c] - 2.0 * products[c], index[c]
+            if c == own or not (d < distances[end] or (d == distances[end] and j < found[end])):
+                continue
+            k = end
+            while k > 0 and (distances[k - 1] > d or (distances[k - 1] == d and found[k - 1] > j)):
+                distances[k] = distances[k - 1]
+                found[k] = found[k - 1]
+                k -= 1
+            distances[k] = d
+            found[k] = j

@@ -5,7 +5,7 @@ from functools import cached_property
 
 import numpy as np
 
-from holdfast.constraints.indexing import adjacency, group, unique_unordered
+from holdfast.constraints.indexing import group, unique_unordered
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,9 +34,9 @@ class Pairs:
         return self.first.size
 
     @cached_property
-    def adjacency(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """``indptr, other, pair``: the pairs met by each row, for sums over a row's pairs."""
-        return adjacency(self.first, self.second, self.n_samples)
+    def indptr(self) -> np.ndarray:
+        """The pairs with first point i are ``indptr[i]`` to ``indptr[i + 1]``."""
+        return np.concatenate([[0], np.cumsum(np.bincount(self.first, minlength=self.n_samples))])
 
     def users(self, reference: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """``indptr, user``: which entries of ``reference`` name each pair."""
@@ -91,6 +91,29 @@ class Triplets:
     def take(self, rows) -> "Triplets":
         """The triplets at these positions (indices, slice or mask), over the same points."""
         return self._trusted(self.i[rows], self.j[rows], self.l[rows], self.n_samples)
+
+    @cached_property
+    def anchors(self) -> np.ndarray:
+        """The distinct points i."""
+        return np.unique(self.i)
+
+    def of_anchors(self, anchors: np.ndarray) -> tuple[np.ndarray, "Triplets"]:
+        """The triplets of some anchors, renumbered: the points they name, and the triplets over these alone.
+
+        Examples
+        --------
+        >>> points, few = Triplets([[0, 1, 2], [7, 5, 2], [7, 5, 3]], n_samples=9).of_anchors([7])
+        >>> points.tolist(), few.rows.tolist()
+        ([2, 3, 5, 7], [[3, 2, 0], [3, 2, 1]])
+        """
+        wanted, named = np.zeros((2, self.n_samples), bool)
+        wanted[anchors] = True
+        part = self.take(np.flatnonzero(wanted[self.i]))
+        for column in (part.i, part.j, part.l):
+            named[column] = True
+        place = np.cumsum(named, dtype=np.int32) - np.int32(1)
+        points = np.flatnonzero(named)
+        return points, self._trusted(place[part.i], place[part.j], place[part.l], points.size)
 
     @cached_property
     def targets(self) -> np.ndarray:

@@ -24,15 +24,29 @@ def pair_forms(U, V, first, second, out, start, stop):
 
 
 @njit(nogil=True, cache=True, fastmath=_fast)
-def pair_squares(Z, first, second, out, start, stop):
-    """``out[t] = ‖z_i - z_j‖²`` for the pairs t = {i, j} of a block."""
+def pair_squares(Z, indptr, second, out, start, stop):
+    """``out[t] = ‖z_i - z_j‖²`` for the pairs t = {i, j} with i in a block of rows, four at a time."""
     width = Z.shape[1]
-    for t in range(start, stop):
-        i, j = first[t], second[t]
-        total = 0.0
-        for k in range(width):
-            total += (Z[i, k] - Z[j, k]) ** 2
-        out[t] = total
+    for i in range(start, stop):
+        t, last = indptr[i], indptr[i + 1]
+        while t + 4 <= last:
+            j0, j1, j2, j3 = second[t], second[t + 1], second[t + 2], second[t + 3]
+            s0, s1, s2, s3 = 0.0, 0.0, 0.0, 0.0
+            for k in range(width):
+                z = Z[i, k]
+                s0 += (z - Z[j0, k]) ** 2
+                s1 += (z - Z[j1, k]) ** 2
+                s2 += (z - Z[j2, k]) ** 2
+                s3 += (z - Z[j3, k]) ** 2
+            out[t], out[t + 1], out[t + 2], out[t + 3] = s0, s1, s2, s3
+            t += 4
+        while t < last:
+            j = second[t]
+            total = 0.0
+            for k in range(width):
+                total += (Z[i, k] - Z[j, k]) ** 2
+            out[t] = total
+            t += 1
 
 
 @njit(nogil=True, cache=True)
@@ -45,6 +59,13 @@ def take(values, index, start, stop):
 
 
 @njit(nogil=True, cache=True)
+def put_scaled(out, factor, values, start):
+    """``out[start : start + values.size] = factor · values``, without the GIL."""
+    for t in range(values.size):
+        out[start + t] = factor * values[t]
+
+
+@njit(nogil=True, cache=True)
 def add_scaled(out, factor, values, start):
     """``out[start : start + values.size] += factor · values``, without the GIL."""
     for t in range(values.size):
@@ -53,10 +74,18 @@ def add_scaled(out, factor, values, start):
 
 @njit(nogil=True, cache=True)
 def scatter(reference, partial, out):
-    """``out[reference[u]] += partial[u]``: what ``gather`` does, for one thread."""
-    for u in range(reference.size):
-        if partial[u] != 0.0:
-            out[reference[u]] += partial[u]
+    """``out[reference[u]] += partial[u]``: what ``gather`` does, for one thread.
+
+    Neighbouring triplets often share a pair: what goes to the same place in a row is summed first.
+    """
+    u = 0
+    while u < reference.size:
+        place, total = reference[u], partial[u]
+        u += 1
+        while u < reference.size and reference[u] == place:
+            total += partial[u]
+            u += 1
+        out[place] += total
 
 
 @njit(nogil=True, cache=True)
@@ -69,14 +98,36 @@ def gather(indptr, user, partial, out, start, stop):
         out[t] += total
 
 
+@njit(nogil=True, cache=True)
+def degrees(first, second, weight, out):
+    """``out[i] = sum of the weights of the pairs that i is in``: the diagonal of Lap(weight)."""
+    out[:] = 0.0
+    for t in range(first.size):
+        out[first[t]] += weight[t]
+        out[second[t]] += weight[t]
+
+
 @njit(nogil=True, cache=True, fastmath=_fast)
-def laplacian_rows(indptr, other, pair, weight, U, out, factor, start, stop):
-    """``out[i] += factor · sum over pairs {i, j} of weight_ij (u_i - u_j)``: rows of Lap(weight) U."""
-    width = U.shape[1]
+def half_laplacian(indptr, second, weight, degree, X, out, start, stop):
+    """``out[i] = degree_i x_i / 2 - sum over pairs {i, j}, i < j, of weight_ij x_j``, four at a time.
+
+    Half of Lap(weight) X in the sense that ``Xᵀ Lap X = Xᵀ out + outᵀ X``: a pair is met once, not twice.
+    """
+    width = X.shape[1]
     for i in range(start, stop):
-        for t in range(indptr[i], indptr[i + 1]):
-            w = factor * weight[pair[t]]
-            if w != 0.0:
-                j = other[t]
+        d = 0.5 * degree[i]
+        for k in range(width):
+            out[i, k] = d * X[i, k]
+        t, last = indptr[i], indptr[i + 1]
+        while t + 4 <= last:
+            w0, w1, w2, w3 = weight[t], weight[t + 1], weight[t + 2], weight[t + 3]
+            j0, j1, j2, j3 = second[t], second[t + 1], second[t + 2], second[t + 3]
+            if w0 != 0.0 or w1 != 0.0 or w2 != 0.0 or w3 != 0.0:
                 for k in range(width):
-                    out[i, k] += w * (U[i, k] - U[j, k])
+                    out[i, k] -= w0 * X[j0, k] + w1 * X[j1, k] + w2 * X[j2, k] + w3 * X[j3, k]
+            t += 4
+        while t < last:
+            w, j = weight[t], second[t]
+            for k in range(width):
+                out[i, k] -= w * X[j, k]
+            t += 1

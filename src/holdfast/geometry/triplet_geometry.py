@@ -2,14 +2,15 @@
 
 import numpy as np
 from scipy.linalg.lapack import dpotrf
+from scipy.sparse import csr_array, diags_array
 
 from holdfast.constraints import Pairs, Triplets
-from holdfast.geometry.kernels import gather, laplacian_rows, pair_forms, pair_squares, scatter
+from holdfast.geometry.kernels import degrees, gather, half_laplacian, pair_forms, pair_squares, scatter
 from holdfast.threads import Workers, blocks, n_threads
 
 # Nanoseconds an evaluation must take to gain from threads: waking them costs a tenth of a millisecond, several
 # times, and what one core has in its cache the other has to fetch.
-_WORTH_THREADS = 8_000_000
+_WORTH_THREADS = 4_000_000
 
 
 class TripletGeometry:
@@ -21,20 +22,21 @@ class TripletGeometry:
         b = d²_M(x_i, x_l)
         h = (x_j − x_l)ᵀ M B M (x_j − x_l)
 
-    With ``Y = X M`` each is a form ``(u_i − u_j)·(v_i − v_j)`` of a de-duplicated index pair: (X, Y) for
-    a and b, (Y, Y B) for h. Backwards, partials are summed per pair into weights, and
+    With ``M = RᵀR`` and ``B = C Cᵀ`` each is the squared length ``‖z_i − z_j‖²`` of a de-duplicated index pair:
+    ``Z = X Rᵀ`` for a and b, ``Z = X M C`` for h. Backwards, partials are summed per pair into weights, and
 
-        Σ ∂a X_ij + ∂b X_il + ∂h (X_jl M B + B M X_jl) = sym Xᵀ (Lap(w) X + 2 Lap(w_h) Y B),
+        Σ ∂a X_ij + ∂b X_il + ∂h (X_jl M B + B M X_jl) = S(w) + S(w_h) M B + B M S(w_h),
 
-    so that nothing longer than the pairs is as wide as the points. Arrays are kept and written anew by
-    every call: large ones cost more to allocate than to fill.
+    where ``S(w) = Xᵀ Lap(w) X`` is the sum of ``w_ij (x_i − x_j)(x_i − x_j)ᵀ`` over pairs: nothing longer than the
+    pairs is as wide as the points. Points are centred first, since only differences count. Arrays are kept and
+    written anew by every call: large ones cost more to allocate than to fill.
 
     Parameters
     ----------
     X : ndarray of shape (n_samples, n_features), float64, C order
     triplets : Triplets
     B : ndarray of shape (n_features, n_features) or None
-        Inverse shape of the perturbation; None is the identity.
+        Inverse shape of the perturbation, positive semi-definite; None is the identity.
     with_slope : bool
         Whether h is wanted; if not, its pairs are never looked at.
     n_jobs : int or None
@@ -42,36 +44,39 @@ class TripletGeometry:
     """
 
     def __init__(self, X, triplets: Triplets, B=None, with_slope: bool = True, n_jobs=None):
-        self.X, self.triplets, self.B, self.with_slope = X, triplets, B, with_slope
+        self.X, self.triplets, self.B, self.with_slope = X - X.mean(axis=0), triplets, B, with_slope
         n, p = X.shape
         n_pairs = len(triplets.pairs) + (len(triplets.slope_pairs) if with_slope else 0)
-        work = 0.1 * n * p * p + 1.0 * n_pairs * p + 15.0 * len(triplets)  # nanoseconds, as measured
+        work = 0.08 * n * p * p + 0.4 * n_pairs * p + 10.0 * len(triplets)  # nanoseconds, as measured
         self.workers = Workers(n_threads(n_jobs) if work > _WORTH_THREADS else 1)
         self._distance = _PairLoop(triplets.pairs, self.workers)
         self._slope = _PairLoop(triplets.slope_pairs, self.workers) if with_slope else None
         self.targets = triplets.ij[triplets.targets]
         self._rows = blocks(n)
-        self._Y = np.empty((n, p))
-        self._YB = self._Y if B is None else np.empty((n, p))
-        self._V = np.empty((n, p))
+        self._C = None if B is None else _square_root(B)
+        self._M = np.eye(p)
+        self._Z = np.empty((n, p))  # forwards Z, backwards half a Laplacian
+        self._Y = np.empty((n, p)) if with_slope else self._Z
+        self._YC = self._Y if self._C is None else np.empty((n, self._C.shape[1]))
 
     # -- forward --------------------------------------------------------------------------------
 
     def measure(self, M: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
         """``d²_M`` of every pair and, if wanted, the form of every slope pair, at M."""
-        if self._slope is None:
-            # With M = RᵀR and Z = X Rᵀ a distance reads two rows, not four.
-            R, failed = dpotrf(M, lower=0, clean=1)
-            if failed == 0:
-                self._multiply(self.X, R.T, self._Y)
-                return self._distance.squares(self._Y), None
-        self._multiply(self.X, M, self._Y)
-        distance = self._distance.forms(self.X, self._Y)
+        self._M = M
+        R, singular = dpotrf(M, lower=0, clean=1)
+        if self._slope is not None or singular:
+            self._multiply(self.X, M, self._Y)
+        if singular:  # or, at a point a solver tries, not even semi-definite
+            distance = self._distance.forms(self.X, self._Y)
+        else:
+            self._multiply(self.X, R.T, self._Z)
+            distance = self._distance.squares(self._Z)
         if self._slope is None:
             return distance, None
-        if self.B is not None:
-            self._multiply(self._Y, self.B, self._YB)
-        return distance, self._slope.forms(self._Y, self._YB)
+        if self._C is not None:
+            self._multiply(self._Y, self._C, self._YC)
+        return distance, self._slope.squares(self._YC)
 
     def three_numbers(self, M: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
         """``a, b, h``, each of shape (n_triplets,)."""
@@ -83,60 +88,59 @@ class TripletGeometry:
 
     def weights(self, da, db, dh, ds=None) -> tuple[np.ndarray, np.ndarray | None]:
         """Partials per triplet (``ds``: per target pair in S), summed per index pair."""
-        w = self._distance.weight
-        w.fill(0.0)
-        self._distance.add(w, self.triplets.ij, da)
-        self._distance.add(w, self.triplets.il, db)
-        self._distance.add(w, self.targets, ds)
+        t = self.triplets
+        w = self._distance.collect([(t.ij, da), (t.il, db), (self.targets, ds)])
         if self._slope is None or dh is None:
             return w, None
-        w_h = self._slope.weight
-        w_h.fill(0.0)
-        self._slope.add(w_h, self.triplets.jl, dh)
-        return w, w_h
+        return w, self._slope.collect([(t.jl, dh)])
 
     def gradient_in_metric(self, w: np.ndarray, w_h: np.ndarray | None) -> np.ndarray:
-        """``sym Xᵀ (Lap(w) X + 2 Lap(w_h) Y B)`` at the M last measured."""
-        X, V = self.X, self._V
-
-        def block(rows: slice) -> np.ndarray:
-            V[rows] = 0.0
-            self._distance.laplacian_block(w, X, V, 1.0, rows)
-            if self._slope is not None and w_h is not None:
-                self._slope.laplacian_block(w_h, self._YB, V, 2.0, rows)
-            return X[rows].T @ V[rows]
-
-        G = sum(self.workers.map(block, self._rows), np.zeros((X.shape[1], X.shape[1])))
-        return (G + G.T) / 2
-
-    def gradient_in_points(self, w: np.ndarray, w_h: np.ndarray | None, M: np.ndarray) -> np.ndarray:
-        """``2 Lap(w) Y + 2 Lap(w_h) Y B M``: the gradient in the points, at the M last measured."""
-        out = np.zeros_like(self.X)
-        if self._slope is None:
-            self._multiply(self.X, M, self._Y)
-        self.workers.map(lambda rows: self._distance.laplacian_block(w, self._Y, out, 2.0, rows), self._rows)
+        """``S(w) + S(w_h) M B + B M S(w_h)`` at the M last measured."""
+        G = self._sum_of_squares(self._distance, w)
         if self._slope is not None and w_h is not None:
-            slope = np.zeros_like(self.X)
-            add = self._slope.laplacian_block
-            self.workers.map(lambda rows: add(w_h, self._YB, slope, 2.0, rows), self._rows)
-            out += slope @ M
+            G_h = self._sum_of_squares(self._slope, w_h) @ self._MB
+            G += G_h + G_h.T
+        return G
+
+    def gradient_in_points(self, w: np.ndarray, w_h: np.ndarray | None) -> np.ndarray:
+        """``2 Lap(w) X M + 2 Lap(w_h) X M B M``: the gradient in the points, at the M last measured."""
+        out = 2.0 * (self._distance.laplacian(w) @ self.X) @ self._M
+        if self._slope is not None and w_h is not None:
+            out += 2.0 * (self._slope.laplacian(w_h) @ self.X) @ self._MB @ self._M
         return out
 
     def close(self) -> None:
         """End the threads."""
         self.workers.close()
 
+    @property
+    def _MB(self) -> np.ndarray:
+        return self._M if self.B is None else self._M @ self.B
+
     def _multiply(self, U: np.ndarray, A: np.ndarray, out: np.ndarray) -> None:
         self.workers.map(lambda rows: np.dot(U[rows], A, out=out[rows]), self._rows)
 
+    def _sum_of_squares(self, loop: "_PairLoop", w: np.ndarray) -> np.ndarray:
+        """``S(w) = Σ w_ij (x_i − x_j)(x_i − x_j)ᵀ``."""
+        X, V, degree = self.X, self._Z, loop.degrees(w)
+
+        def block(rows: slice) -> np.ndarray:
+            half_laplacian(loop.indptr, loop.pairs.second, w, degree, X, V, rows.start, rows.stop)
+            return X[rows].T @ V[rows]
+
+        G = sum(self.workers.map(block, self._rows))
+        return G + G.T
+
 
 class _PairLoop:
-    """One set of pairs and its three loops, cut for the threads at hand; its arrays are re-used."""
+    """One set of pairs and its loops, cut for the threads at hand; its arrays are re-used."""
 
     def __init__(self, pairs: Pairs, workers: Workers):
         self.pairs, self._workers = pairs, workers
         self.form, self.weight = np.empty(len(pairs)), np.empty(len(pairs))
-        self._parts = workers.cut(len(pairs))
+        self.indptr = pairs.indptr
+        self._degree = np.empty(pairs.n_samples)
+        self._parts, self._rows = workers.cut(len(pairs)), workers.cut(pairs.n_samples)
         self._users: dict[int, tuple] = {}  # by reference: who refers to each pair
 
     def forms(self, U: np.ndarray, V: np.ndarray) -> np.ndarray:
@@ -148,23 +152,48 @@ class _PairLoop:
 
     def squares(self, Z: np.ndarray) -> np.ndarray:
         """``‖z_i − z_j‖²`` of every pair."""
-        out = self.form
-        pairs = (self.pairs.first, self.pairs.second)
-        self._workers.map(lambda s: pair_squares(Z, *pairs, out, s.start, s.stop), self._parts)
+        out, second = self.form, self.pairs.second
+        self._workers.map(lambda s: pair_squares(Z, self.indptr, second, out, s.start, s.stop), self._rows)
         return out
 
-    def add(self, out: np.ndarray, reference: np.ndarray, partial: np.ndarray | None) -> None:
-        """Add to every pair the partials of those that refer to it."""
-        if partial is None:
-            return
+    def collect(self, parts: list[tuple[np.ndarray, np.ndarray | None]]) -> np.ndarray:
+        """Per pair, the sum of the partials of those that refer to it; ``parts`` are (references, partials)."""
+        out = self.weight
         if self._workers.threads == 1:
-            scatter(reference, partial, out)
-            return
+            out.fill(0.0)
+            for reference, partial in parts:
+                if partial is not None:
+                    scatter(reference, partial, out)
+            return out
+        users = [(self._users_of(reference), partial) for reference, partial in parts if partial is not None]
+
+        def block(s: slice) -> None:
+            out[s] = 0.0
+            for (indptr, user), partial in users:
+                gather(indptr, user, partial, out, s.start, s.stop)
+
+        self._workers.map(block, self._parts)
+        return out
+
+    def _users_of(self, reference: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         if id(reference) not in self._users:
             self._users[id(reference)] = (reference, self.pairs.users(reference))
-        users = self._users[id(reference)][1]
-        self._workers.map(lambda s: gather(*users, partial, out, s.start, s.stop), self._parts)
+        return self._users[id(reference)][1]
 
-    def laplacian_block(self, weight, U, out, factor: float, rows: slice) -> None:
-        """Add ``factor · Lap(weight) U`` to some rows."""
-        laplacian_rows(*self.pairs.adjacency, weight, U, out, factor, rows.start, rows.stop)
+    def degrees(self, weight: np.ndarray) -> np.ndarray:
+        """The diagonal of ``Lap(weight)``."""
+        degrees(self.pairs.first, self.pairs.second, weight, self._degree)
+        return self._degree
+
+    def laplacian(self, weight: np.ndarray) -> csr_array:
+        """``Lap(weight)``, sparse."""
+        n = self.pairs.n_samples
+        upper = csr_array((weight, self.pairs.second, self.indptr), shape=(n, n))
+        return diags_array(self.degrees(weight)) - upper - upper.T
+
+
+def _square_root(B: np.ndarray) -> np.ndarray:
+    """C with ``C Cᵀ = B``, as narrow as the rank of B."""
+    values, V = np.linalg.eigh(B)
+    keep = values > 1e-14 * max(values.max(), 0.0)
+    return np.ascontiguousarray(V[:, keep] * np.sqrt(values[keep]))

@@ -23,13 +23,13 @@ class Push(TripletTerm):
 
 @njit(nogil=True, cache=True)
 def _push(a, b):
-    da = np.zeros_like(a)
-    db = np.zeros_like(a)
+    da = np.empty_like(a)
+    db = np.empty_like(a)
     total = 0.0
     for t in range(a.size):
-        f = b[t] - a[t]
-        if f <= 1.0:
-            total += 1.0 - f
-            da[t] = 1.0
-            db[t] = -1.0
+        gap = 1.0 - (b[t] - a[t])
+        active = 1.0 if gap >= 0.0 else 0.0
+        total += gap if gap >= 0.0 else 0.0
+        da[t] = active
+        db[t] = -active
     return total, da, db
