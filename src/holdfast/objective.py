@@ -6,7 +6,7 @@ import numpy as np
 
 from holdfast.constraints import Triplets
 from holdfast.geometry import TripletGeometry
-from holdfast.geometry.kernels import add_scaled, put_scaled, take
+from holdfast.geometry.kernels import add_scaled, take, take_both
 from holdfast.terms.base import MatrixTerm, TripletTerm
 from holdfast.threads import blocks
 
@@ -35,7 +35,8 @@ class Objective:
         B: np.ndarray | None = None,
         n_jobs: int | None = None,
     ):
-        self._over_R = [(w, t) for w, t in terms if isinstance(t, TripletTerm) and t.over == "R"]
+        over_R = [(w, t) for w, t in terms if isinstance(t, TripletTerm) and t.over == "R"]
+        self._over_R = sorted(over_R, key=lambda weighted: not weighted[1].reads_h)  # first what fills all partials
         self._over_S = [(w, t) for w, t in terms if isinstance(t, TripletTerm) and t.over == "S"]
         self._of_M = [(w, t) for w, t in terms if isinstance(t, MatrixTerm)]
         self._reads_h = any(term.reads_h for _, term in self._over_R)
@@ -96,23 +97,21 @@ class Objective:
         partials = self._partials
 
         def block(part: slice) -> float:
-            a = take(distance, t.ij, part.start, part.stop)
-            b = take(distance, t.il, part.start, part.stop)
+            a, b = take_both(distance, t.ij, t.il, part.start, part.stop)
             h = take(slope, t.jl, part.start, part.stop) if self._reads_h else None
             total = 0.0
-            touched = [False] * len(partials)
-            for weight, term in self._over_R:
+            for number, (weight, term) in enumerate(self._over_R):
                 factor = weight / len(t)
                 value, *derivatives = term.value_and_partials(a, b, h)
                 total += factor * value
-                for at, derivative in enumerate(derivatives[: len(partials)]):
-                    if derivative is not None:
-                        add = add_scaled if touched[at] else put_scaled
-                        add(partials[at], factor, derivative, part.start)
-                        touched[at] = True
-            for out, done in zip(partials, touched, strict=True):
-                if not done:
-                    out[part] = 0.0
+                given = [(out, d) for out, d in zip(partials, derivatives, strict=False) if d is not None]
+                if number == 0 and len(given) < len(partials):
+                    for out in partials:
+                        out[part] = 0.0
+                if given:
+                    outs, given_partials = zip(*given, strict=True)
+                    afresh = number == 0 and len(given) == len(partials)
+                    add_scaled(outs, factor, given_partials, part.start, afresh)
             return total
 
         totals = self.geometry.workers.map(block, self._parts)

@@ -13,11 +13,14 @@ from contextlib import contextmanager
 from functools import partial
 from itertools import pairwise
 from queue import Empty, SimpleQueue
+from typing import TypeVar
 
 import joblib
 import numba
 import numpy as np
 from threadpoolctl import ThreadpoolController
+
+Part = TypeVar("Part")
 
 # Blocks are at least this long and at most this many: enough to balance, few enough to cost nothing.
 _MIN_ROWS, _MAX_BLOCKS = 128, 8
@@ -41,6 +44,13 @@ def blocks(n: int, at_most: int | None = None) -> list[slice]:
     return [slice(start, stop) for start, stop in pairwise(edges)]
 
 
+def balanced(work: np.ndarray, count: int) -> list[slice]:
+    """Cut ``range(n)`` into at most ``count`` slices of nearly equal work; ``work[r]`` is that of the rows before r."""
+    edges = np.searchsorted(work, np.linspace(0, work[-1], count + 1)[1:-1])
+    edges = np.unique([0, *edges, len(work) - 1]).tolist()
+    return [slice(start, stop) for start, stop in pairwise(edges)]
+
+
 class Workers:
     """Apply a task to blocks of rows, over a few threads that take the next block when free.
 
@@ -61,7 +71,7 @@ class Workers:
         """Slices of ``range(n)``, a few a thread, for work whose result does not depend on the cut."""
         return blocks(n, at_most=max(1, -(-n // (2 * self.threads)))) if self.threads > 1 else [slice(0, n)]
 
-    def map(self, task: Callable[[slice], object], parts: list[slice]) -> list:
+    def map(self, task: Callable[[Part], object], parts: list[Part]) -> list:
         """``[task(part) for part in parts]``; the tasks must release the GIL to gain."""
         helpers = min(len(self._others), len(parts) - 1)
         if helpers <= 0:

@@ -29,14 +29,11 @@ def test_triplets_refer_to_distinct_pairs(rows):
 
 
 @given(triplet_rows)
-def test_ranges_and_users_name_every_pair(rows):
+def test_ranges_name_every_pair(rows):
     triplets = Triplets(rows, 9)
     pairs: Pairs = triplets.pairs
     met = [(r, t) for r in range(9) for t in range(pairs.indptr[r], pairs.indptr[r + 1])]
     assert met == list(zip(pairs.first, range(len(pairs)), strict=True))
-    indptr, user = pairs.users(triplets.il)
-    for t in range(len(pairs)):
-        assert set(user[indptr[t] : indptr[t + 1]]) == set(np.flatnonzero(triplets.il == t))
 
 
 def test_take_keeps_points_and_order():

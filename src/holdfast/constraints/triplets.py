@@ -5,12 +5,12 @@ from functools import cached_property
 
 import numpy as np
 
-from holdfast.constraints.indexing import group, unique_unordered
+from holdfast.constraints.indexing import unique_unordered
 
 
 @dataclass(frozen=True, eq=False)
 class Pairs:
-    """Distinct unordered index pairs, and which of many users refer to each.
+    """Distinct unordered index pairs.
 
     Attributes
     ----------
@@ -37,10 +37,6 @@ class Pairs:
     def indptr(self) -> np.ndarray:
         """The pairs with first point i are ``indptr[i]`` to ``indptr[i + 1]``."""
         return np.concatenate([[0], np.cumsum(np.bincount(self.first, minlength=self.n_samples))])
-
-    def users(self, reference: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """``indptr, user``: which entries of ``reference`` name each pair."""
-        return group(reference, len(self))
 
 
 class Triplets:

@@ -59,22 +59,22 @@ def take(values, index, start, stop):
 
 
 @njit(nogil=True, cache=True)
-def put_scaled(out, factor, values, start):
-    """``out[start : start + values.size] = factor · values``, without the GIL."""
-    for t in range(values.size):
-        out[start + t] = factor * values[t]
+def take_both(values, index, other_index, start, stop):
+    """``take`` of the same values for two indices: the GIL changes hands once."""
+    return take(values, index, start, stop), take(values, other_index, start, stop)
 
 
 @njit(nogil=True, cache=True)
-def add_scaled(out, factor, values, start):
-    """``out[start : start + values.size] += factor · values``, without the GIL."""
-    for t in range(values.size):
-        out[start + t] += factor * values[t]
+def add_scaled(outs, factor, partials, start, afresh):
+    """``out[start:start + size] += factor · partial`` for each out and its partial; ``=`` if afresh."""
+    for out, partial in zip(outs, partials):  # noqa: B905
+        for t in range(partial.size):
+            out[start + t] = factor * partial[t] + (0.0 if afresh else out[start + t])
 
 
 @njit(nogil=True, cache=True)
 def scatter(reference, partial, out):
-    """``out[reference[u]] += partial[u]``: what ``gather`` does, for one thread.
+    """``out[reference[u]] += partial[u]``.
 
     Neighbouring triplets often share a pair: what goes to the same place in a row is summed first.
     """
@@ -86,16 +86,6 @@ def scatter(reference, partial, out):
             total += partial[u]
             u += 1
         out[place] += total
-
-
-@njit(nogil=True, cache=True)
-def gather(indptr, user, partial, out, start, stop):
-    """``out[t] += sum of partial over the users of pair t``."""
-    for t in range(start, stop):
-        total = 0.0
-        for u in range(indptr[t], indptr[t + 1]):
-            total += partial[user[u]]
-        out[t] += total
 
 
 @njit(nogil=True, cache=True)

@@ -5,12 +5,12 @@ from scipy.linalg.lapack import dpotrf
 from scipy.sparse import csr_array, diags_array
 
 from holdfast.constraints import Pairs, Triplets
-from holdfast.geometry.kernels import degrees, gather, half_laplacian, pair_forms, pair_squares, scatter
-from holdfast.threads import Workers, blocks, n_threads
+from holdfast.geometry.kernels import degrees, half_laplacian, pair_forms, pair_squares, scatter
+from holdfast.threads import Workers, balanced, blocks, n_threads
 
 # Nanoseconds an evaluation must take to gain from threads: waking them costs a tenth of a millisecond, several
 # times, and what one core has in its cache the other has to fetch.
-_WORTH_THREADS = 4_000_000
+_WORTH_THREADS = 2_500_000
 
 
 class TripletGeometry:
@@ -49,8 +49,8 @@ class TripletGeometry:
         n_pairs = len(triplets.pairs) + (len(triplets.slope_pairs) if with_slope else 0)
         work = 0.08 * n * p * p + 0.4 * n_pairs * p + 10.0 * len(triplets)  # nanoseconds, as measured
         self.workers = Workers(n_threads(n_jobs) if work > _WORTH_THREADS else 1)
-        self._distance = _PairLoop(triplets.pairs, self.workers)
-        self._slope = _PairLoop(triplets.slope_pairs, self.workers) if with_slope else None
+        self._distance = _PairLoop(triplets.pairs, self.workers, p)
+        self._slope = _PairLoop(triplets.slope_pairs, self.workers, p) if with_slope else None
         self.targets = triplets.ij[triplets.targets]
         self._rows = blocks(n)
         self._C = None if B is None else _square_root(B)
@@ -88,11 +88,14 @@ class TripletGeometry:
 
     def weights(self, da, db, dh, ds=None) -> tuple[np.ndarray, np.ndarray | None]:
         """Partials per triplet (``ds``: per target pair in S), summed per index pair."""
-        t = self.triplets
-        w = self._distance.collect([(t.ij, da), (t.il, db), (self.targets, ds)])
-        if self._slope is None or dh is None:
-            return w, None
-        return w, self._slope.collect([(t.jl, dh)])
+        t, distance, slope = self.triplets, self._distance, self._slope
+        to_targets = [(t.ij, da), (self.targets, ds)]
+        jobs = [(distance.weight, to_targets), (distance.weight_il, [(t.il, db)])]
+        if slope is not None and dh is not None:
+            jobs.append((slope.weight, [(t.jl, dh)]))
+        self.workers.map(lambda job: _scatter(*job), jobs)
+        distance.weight += distance.weight_il
+        return distance.weight, None if slope is None or dh is None else slope.weight
 
     def gradient_in_metric(self, w: np.ndarray, w_h: np.ndarray | None) -> np.ndarray:
         """``S(w) + S(w_h) M B + B M S(w_h)`` at the M last measured."""
@@ -128,20 +131,22 @@ class TripletGeometry:
             half_laplacian(loop.indptr, loop.pairs.second, w, degree, X, V, rows.start, rows.stop)
             return X[rows].T @ V[rows]
 
-        G = sum(self.workers.map(block, self._rows))
+        G = sum(self.workers.map(block, loop.blocks))
         return G + G.T
 
 
 class _PairLoop:
     """One set of pairs and its loops, cut for the threads at hand; its arrays are re-used."""
 
-    def __init__(self, pairs: Pairs, workers: Workers):
+    def __init__(self, pairs: Pairs, workers: Workers, width: int):
         self.pairs, self._workers = pairs, workers
-        self.form, self.weight = np.empty(len(pairs)), np.empty(len(pairs))
+        self.form, self.weight, self.weight_il = np.empty((3, len(pairs)))
         self.indptr = pairs.indptr
         self._degree = np.empty(pairs.n_samples)
-        self._parts, self._rows = workers.cut(len(pairs)), workers.cut(pairs.n_samples)
-        self._users: dict[int, tuple] = {}  # by reference: who refers to each pair
+        self._parts = workers.cut(len(pairs))
+        # A row's pairs are those with later rows, so the first rows have the most: blocks of equal work.
+        self._rows = balanced(self.indptr, 2 * workers.threads if workers.threads > 1 else 1)
+        self.blocks = balanced(self.indptr + width // 4 * np.arange(self.indptr.size), len(blocks(pairs.n_samples)))
 
     def forms(self, U: np.ndarray, V: np.ndarray) -> np.ndarray:
         """``(u_i − u_j)·(v_i − v_j)`` of every pair."""
@@ -156,30 +161,6 @@ class _PairLoop:
         self._workers.map(lambda s: pair_squares(Z, self.indptr, second, out, s.start, s.stop), self._rows)
         return out
 
-    def collect(self, parts: list[tuple[np.ndarray, np.ndarray | None]]) -> np.ndarray:
-        """Per pair, the sum of the partials of those that refer to it; ``parts`` are (references, partials)."""
-        out = self.weight
-        if self._workers.threads == 1:
-            out.fill(0.0)
-            for reference, partial in parts:
-                if partial is not None:
-                    scatter(reference, partial, out)
-            return out
-        users = [(self._users_of(reference), partial) for reference, partial in parts if partial is not None]
-
-        def block(s: slice) -> None:
-            out[s] = 0.0
-            for (indptr, user), partial in users:
-                gather(indptr, user, partial, out, s.start, s.stop)
-
-        self._workers.map(block, self._parts)
-        return out
-
-    def _users_of(self, reference: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        if id(reference) not in self._users:
-            self._users[id(reference)] = (reference, self.pairs.users(reference))
-        return self._users[id(reference)][1]
-
     def degrees(self, weight: np.ndarray) -> np.ndarray:
         """The diagonal of ``Lap(weight)``."""
         degrees(self.pairs.first, self.pairs.second, weight, self._degree)
@@ -190,6 +171,14 @@ class _PairLoop:
         n = self.pairs.n_samples
         upper = csr_array((weight, self.pairs.second, self.indptr), shape=(n, n))
         return diags_array(self.degrees(weight)) - upper - upper.T
+
+
+def _scatter(out: np.ndarray, parts: list[tuple[np.ndarray, np.ndarray | None]]) -> None:
+    """Into ``out``, per pair, the sum of the partials of those that refer to it."""
+    out.fill(0.0)
+    for reference, partial in parts:
+        if partial is not None:
+            scatter(reference, partial, out)
 
 
 def _square_root(B: np.ndarray) -> np.ndarray:

@@ -98,25 +98,18 @@ class Perturbation(TripletTerm):
 
 @njit(nogil=True, cache=True)
 def _perturbation(a, b, h, tau, signed):
-    da = np.zeros_like(a)
-    db = np.zeros_like(a)
-    dh = np.zeros_like(a)
+    da, db, dh = np.empty_like(a), np.empty_like(a), np.empty_like(a)
+    limit = tau * tau
     total = 0.0
-    for t in range(a.size):
+    for t in range(a.size):  # selections, no branches: the loop runs in vectors
         f = b[t] - a[t]
-        if f <= 0.0 and not signed:
-            total += tau * tau
-            continue
         half = f / (2.0 * (h[t] + EPS))
         r2 = half * half * (h[t] + EPS)
-        if f <= 0.0:
-            total += tau * tau + r2
-            da[t] = -half
-            db[t] = half
-            dh[t] = -half * half
-        elif r2 <= tau * tau:
-            total += tau * tau - r2
-            da[t] = half
-            db[t] = -half
-            dh[t] = half * half
+        wrong = f <= 0.0
+        near = f > 0.0 and r2 <= limit
+        total += limit - r2 if near else (limit + r2 if signed else limit) if wrong else 0.0
+        slope = half if near else -half if wrong and signed else 0.0
+        da[t] = slope
+        db[t] = -slope
+        dh[t] = slope * half
     return total, da, db, dh
