@@ -17,7 +17,7 @@ TITLES = {
     "adversarial_l2_0.2": "Adversarial moves of length 0.2",
 }
 SHOWN_RADII = (0.05, 0.1, 0.2, 0.3)
-OURS_ALONE = ("LMNN-PL@0.1", "LMNN-PL@0.2", "SCML-PL@0.1", "SCML-PL@0.2", "CAP-PL@0.1", "CAP-PL@0.2")
+OURS_ALONE = ("LMNN-LBFGS", "LMNN-PL@0.1", "LMNN-PL@0.2", "SCML-PL@0.1", "SCML-PL@0.2", "CAP-PL@0.1", "CAP-PL@0.2")
 
 
 # -- from rows to numbers ----------------------------------------------------------------------------
