@@ -13,6 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from benchmarks.yang.protocol import Round, make_round
 from benchmarks.yang.store import load
+from benchmarks.yang.toy import SETS, run
 from holdfast import LMNN, CertifiedKNeighborsClassifier, FixedMetric, Perturbation
 from holdfast.bound import generalization_bound
 from holdfast.constraints import Triplets, knn_triplets
@@ -28,8 +29,6 @@ TOY_PUBLISHED = {
 
 def toy(data_dir: str | None = None, folder: Path | None = None, seeds: int = 5) -> pd.DataFrame:
     """M, mean margin and accuracy on the two toy examples, on a few samples of each."""
-    from examples.toy import SETS, run
-
     rows: list[dict[str, Any]] = []
     for name in SETS:
         for seed in range(seeds):

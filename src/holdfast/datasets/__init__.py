@@ -8,3 +8,5 @@ from holdfast.datasets.load import load_dataset as load_dataset
 from holdfast.datasets.open import open_data as open_data
 from holdfast.datasets.table import read_rows as read_rows
 from holdfast.datasets.table import read_table as read_table
+from holdfast.datasets.toy import make_multicollinearity as make_multicollinearity
+from holdfast.datasets.toy import make_separability as make_separability
