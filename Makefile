@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 JOBS ?= 2
 
-.PHONY: demo test lint types doctest pytest test-lowest bench-speed bench-quick format clean clean-cache
+.PHONY: demo test lint types doctest pytest test-lowest docs bench-speed bench-quick format clean clean-cache
 
 demo: $(VENV)/.ready
 	$(BIN)/holdfast audit wdbc --out results/demo --force
@@ -28,7 +28,13 @@ pytest: $(VENV)/.ready
 LOWEST := numpy==1.26.4 scipy==1.12.0 scikit-learn==1.6.0 numba==0.60.0 joblib==1.3.2 threadpoolctl==3.2.0 pandas==2.2.2
 test-lowest: .venv-lowest/.ready
 	NUMBA_CACHE_DIR=.venv-lowest/numba .venv-lowest/bin/pytest -q -n $(JOBS) tests --ignore tests/cli \
-	  --ignore tests/report --ignore tests/benchmarks --ignore tests/datasets --ignore tests/test_persistence.py
+	  --ignore tests/report --ignore tests/benchmarks --ignore tests/datasets --ignore tests/docs \
+	  --ignore tests/examples --ignore tests/test_parallel.py --ignore tests/test_persistence.py
+
+# The site, offline, warnings as errors; every example of the gallery is run. It is in docs/_build/html.
+docs: $(VENV)/.ready
+	rm -rf docs/api/generated
+	$(BIN)/sphinx-build -W --keep-going -q -b html -d docs/_build/doctrees docs docs/_build/html
 
 bench-speed: $(VENV)/.ready
 	$(BIN)/python -m benchmarks.speed
@@ -57,4 +63,4 @@ clean-cache:
 	find src tests benchmarks -name '*.nb[ic]' -delete
 
 clean:
-	rm -rf $(VENV) .venv-lowest .bench build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .venv-lowest .bench build dist docs/_build docs/gallery docs/api/generated .pytest_cache .mypy_cache .ruff_cache .hypothesis

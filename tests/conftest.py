@@ -35,6 +35,19 @@ def data_folder() -> Path:
 
 
 @pytest.fixture(scope="session")
+def local_cluster():
+    """``local_cluster(n)``: a Dask cluster of n processes of one thread on this machine."""
+    distributed = pytest.importorskip("distributed")
+
+    def start(n_workers: int):
+        return distributed.LocalCluster(
+            n_workers=n_workers, threads_per_worker=1, memory_limit="1GB", dashboard_address=None
+        )
+
+    return start
+
+
+@pytest.fixture(scope="session")
 def paper_data(data_folder):
     """``paper_data(name)``: X, y as the paper prepares them, the whole set at once."""
 

@@ -1,20 +1,94 @@
-"""What the README prints runs as printed."""
+"""What the README prints runs as printed, and says what was measured."""
 
+import csv
 import re
-from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[1]
-BLOCKS = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
+from tests.docs.pages import ROOT, blocks, missing_targets, run_page
+
+README = ROOT / "README.md"
+SPEED = ROOT / "benchmarks" / "speed" / "results"
 
 
-@pytest.mark.parametrize("block", BLOCKS)
-def test_python_blocks_run(block):
-    exec(compile(block, "README.md", "exec"), {})
+def test_python_blocks_run(tmp_path, monkeypatch):
+    assert blocks(README)
+    monkeypatch.chdir(tmp_path)
+    run_page(README)
 
 
-def test_links_lead_somewhere():
-    for page in (ROOT / "README.md", ROOT / "CONTRIBUTING.md"):
-        for target in re.findall(r"\]\((?!http)([^)#]+)", page.read_text()):
-            assert (page.parent / target).exists(), f"{page.name} links to {target}"
+@pytest.mark.parametrize("page", ["README.md", "CONTRIBUTING.md", "CHANGELOG.md"])
+def test_links_lead_somewhere(page):
+    assert not missing_targets(ROOT / page)
+
+
+def test_the_picture_is_small():
+    pictures = re.findall(r"!\[.+?\]\((.+?)\)", README.read_text(encoding="utf-8"))
+    assert pictures
+    assert all((ROOT / picture).stat().st_size < 200_000 for picture in pictures)
+
+
+def comparison() -> dict[str, dict[str, str]]:
+    """The comparison table: line -> column -> cell."""
+    lines = [
+        [cell.strip() for cell in line.strip("|").split("|")]
+        for line in README.read_text(encoding="utf-8").splitlines()
+        if line.startswith("|")
+    ]
+    head = next(line for line in lines if "holdfast" in line)
+    return {line[0]: dict(zip(head[1:], line[1:], strict=True)) for line in lines if len(line) == len(head)}
+
+
+def measured(problem: str, learner: str) -> dict[str, str]:
+    """The row of a learner on a problem, on one thread."""
+    with (SPEED / "training.csv").open(encoding="utf-8", newline="") as file:
+        found = [
+            row
+            for row in csv.DictReader(file)
+            if row["problem"].endswith(problem) and row["threads"] == "1" and row["learner"].startswith(learner)
+        ]
+    assert len(found) == 1, (problem, learner)
+    return found[0]
+
+
+def short(number: float) -> str:
+    """As the README rounds."""
+    return f"{number:.0f}" if number >= 10 else f"{number:.1f}"
+
+
+@pytest.mark.parametrize(
+    ("line", "column", "problem", "learner"),
+    [
+        ("LMNN on digits, time over ours, one thread", "metric-learn 0.7", "digits", "metric_learn.LMNN"),
+        ("LMNN on digits, time over ours, one thread", "pylmnn 1.6", "digits", "pylmnn"),
+        ("LMNN on digits, time over ours, one thread", "scikit-learn's NCA", "digits", "sklearn"),
+        ("the same, 7,000 × 23", "pylmnn 1.6", "7000x23", "pylmnn"),
+        ("SCML on digits, time over ours", "metric-learn 0.7", "digits", "metric_learn.SCML"),
+    ],
+)
+def test_ratios_are_those_of_the_benchmark(line, column, problem, learner):
+    assert comparison()[line][column].split()[0] == short(float(measured(problem, learner)["ratio"]))
+
+
+@pytest.mark.parametrize(
+    ("column", "learner"),
+    [
+        ("holdfast", "holdfast.LMNN"),
+        ("metric-learn 0.7", "metric_learn.LMNN"),
+        ("pylmnn 1.6", "pylmnn"),
+        ("scikit-learn's NCA", "sklearn"),
+    ],
+)
+def test_memory_is_that_of_the_benchmark(column, learner):
+    assert comparison()["peak memory, digits"][column] == f"{float(measured('digits', learner)['peak_mb']):.0f} MB"
+
+
+@pytest.mark.parametrize(("k", "told"), [("1", r"0\.1 ms a row for\s+one neighbour"), ("3", r"about 2 ms for three")])
+def test_certificates_cost_what_the_benchmark_says(k, told):
+    assert re.search(told, README.read_text(encoding="utf-8"))
+    with (SPEED / "certify.csv").open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    times = [float(r["ms"]) for r in rows if (r["problem"], r["certificate"], r["k"]) == ("digits", "exact", k)]
+    promised = float(re.search(r"[\d.]+", told.replace("\\", ""))[0])
+    assert times
+    assert all(promised / 1.5 < ms < promised * 1.5 for ms in times)

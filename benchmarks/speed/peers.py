@@ -68,6 +68,11 @@ PEERS: dict[str, Peer] = {
         settings={"random_state": 0, "eta": 1e-3},
         takes_n_jobs=True,
     ),
+    "holdfast-learner": Peer(  # any of them, as `learner` among the settings; see learners.py
+        learner="holdfast",
+        requirements=("--editable", str(ROOT)),
+        needed="Nothing.",
+    ),
     # Its default max_impostors=500,000 draws that many impostors anew at every evaluation. On
     # rows7000 (1.6 million at the start) the objective is then random, and it stopped after one
     # step in 10 s with an objective of 405,042; without the limit it converged in 42 steps and

@@ -34,22 +34,20 @@ Fitted = tuple[np.ndarray, int | None]  # components L (rows are mapped by X @ L
 
 
 def fit_holdfast(X: np.ndarray, y: np.ndarray, settings: Settings) -> Fitted:
-    """holdfast's LMNN; `perturbation` is given as {"tau": ..., "weight": ...}."""
-    from holdfast import LMNN, Perturbation
+    """A learner of holdfast, `learner` (LMNN unless told); `perturbation` is {"tau": ..., "weight": ...}."""
+    import holdfast
 
     settings = dict(settings)
+    named = getattr(holdfast, settings.pop("learner", "LMNN"))
     if settings.get("perturbation") is not None:
-        settings["perturbation"] = Perturbation(**settings["perturbation"])
-    learner = LMNN(**settings).fit(X, y)
-    return learner.components_, learner.n_iter_
+        settings["perturbation"] = holdfast.Perturbation(**settings["perturbation"])
+    learner = named(**settings).fit(X, y)
+    return learner.components_, getattr(learner, "n_iter_", None)
 
 
 def fit_holdfast_scml(X: np.ndarray, y: np.ndarray, settings: Settings) -> Fitted:
     """holdfast's SCML."""
-    from holdfast import SCML
-
-    learner = SCML(**settings).fit(X, y)
-    return learner.components_, learner.n_iter_
+    return fit_holdfast(X, y, {"learner": "SCML", **settings})
 
 
 def fit_pylmnn(X: np.ndarray, y: np.ndarray, settings: Settings) -> Fitted:
@@ -89,6 +87,7 @@ def fit_sklearn_nca(X: np.ndarray, y: np.ndarray, settings: Settings) -> Fitted:
 ADAPTERS: dict[str, tuple[Callable[[np.ndarray, np.ndarray, Settings], Fitted], str]] = {
     "holdfast": (fit_holdfast, "holdfast"),
     "holdfast-scml": (fit_holdfast_scml, "holdfast"),
+    "holdfast-learner": (fit_holdfast, "holdfast"),
     "pylmnn": (fit_pylmnn, "pylmnn"),
     "metric-learn": (fit_metric_learn, "metric-learn"),
     "metric-learn-scml": (fit_metric_learn_scml, "metric-learn"),

@@ -15,6 +15,7 @@ from holdfast.learners import CappedTraceLMNN as CappedTraceLMNN
 from holdfast.learners import Euclidean as Euclidean
 from holdfast.learners import FixedMetric as FixedMetric
 from holdfast.learners import LogDetLMNN as LogDetLMNN
+from holdfast.learners import MultiPass as MultiPass
 from holdfast.learners import ProxyNCA as ProxyNCA
 from holdfast.learners import Reduced as Reduced
 from holdfast.learners import SpectralNormLMNN as SpectralNormLMNN
@@ -41,6 +42,7 @@ __all__ = [
     "Euclidean",
     "FixedMetric",
     "LogDetLMNN",
+    "MultiPass",
     "Perturbation",
     "ProxyNCA",
     "Reduced",

@@ -41,7 +41,25 @@ def components_of(M: np.ndarray) -> np.ndarray:
     values, V = np.linalg.eigh(M)
     values, V = values[::-1], V[:, ::-1]
     rank = max(1, int(np.sum(values > values.size * np.finfo(float).eps * max(values[0], 0.0))))
-    L = np.sqrt(np.maximum(values[:rank], 0.0))[:, None] * V[:, :rank].T
+    return _signed(np.sqrt(np.maximum(values[:rank], 0.0))[:, None] * V[:, :rank].T)
+
+
+def components_of_factor(L: np.ndarray) -> np.ndarray:
+    """``components_of(LᵀL)`` for an L of few rows and many columns, without making a square matrix.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> components_of_factor(np.array([[0.0, -3.0], [0.0, 4.0]]))
+    array([[0., 5.]])
+    """
+    _, values, V = np.linalg.svd(L, full_matrices=False)
+    rank = max(1, int(np.sum(values > np.sqrt(L.shape[1] * np.finfo(float).eps) * values[0])))
+    return _signed(values[:rank, None] * V[:rank])
+
+
+def _signed(L: np.ndarray) -> np.ndarray:
+    """The rows, each with the sign that makes its largest entry positive."""
     largest = np.take_along_axis(L, np.abs(L).argmax(axis=1)[:, None], axis=1)
     return L * np.where(largest < 0, -1.0, 1.0) + 0.0  # + 0.0: no negative zeros
 

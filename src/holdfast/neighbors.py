@@ -10,8 +10,10 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from holdfast.certificates.problem import NeighborProblem
 from holdfast.certificates.votes import tallies, winner
 from holdfast.constraints.search import nearest
+from holdfast.geometry.shape import _named as named
 from holdfast.learners.fixed import Euclidean
 from holdfast.parameters import check_count
+from holdfast.rows import by_blocks, on_workers, source_of
 
 
 class _CertifiedClassifier(ClassifierMixin, BaseEstimator):
@@ -21,6 +23,7 @@ class _CertifiedClassifier(ClassifierMixin, BaseEstimator):
     comes first counts as nearer.
     """
 
+    @by_blocks
     def predict(self, X) -> np.ndarray:
         """The class that wins the vote, for each row."""
         codes = self._nearest_codes(X)
@@ -51,8 +54,8 @@ class _CertifiedClassifier(ClassifierMixin, BaseEstimator):
             **settings,
         )
 
-    def _fit_learner(self, X: np.ndarray, y: np.ndarray) -> np.ndarray:
-        """``learner_``, fitted on the data unless it already is; its L."""
+    def _fit_learner(self, X: np.ndarray, y: np.ndarray, source: tuple) -> np.ndarray:
+        """``learner_``, fitted on the data unless it already is; its L. The source is the data as it was given."""
         learner = Euclidean() if self.learner is None else self.learner
         if not hasattr(learner, "transform"):
             raise ValueError(
@@ -63,7 +66,7 @@ class _CertifiedClassifier(ClassifierMixin, BaseEstimator):
             check_is_fitted(learner)
             self.learner_ = learner
         except NotFittedError:
-            self.learner_ = clone(learner).fit(X, y)
+            self.learner_ = clone(learner).fit(*(source if on_workers(source[0]) else (X, y)))
         L = getattr(self.learner_, "components_", None)
         if L is None:
             raise ValueError(
@@ -73,7 +76,8 @@ class _CertifiedClassifier(ClassifierMixin, BaseEstimator):
         L = np.atleast_2d(np.asarray(L, dtype=np.float64))
         if L.shape[1] != X.shape[1]:
             raise ValueError(f"learner was fitted on {L.shape[1]} features, but X has {X.shape[1]}.")
-        if not np.allclose(np.asarray(self.learner_.transform(X[:5])), X[:5] @ L.T, rtol=1e-6, atol=1e-9):
+        rows = X[:5]
+        if not np.allclose(np.asarray(self.learner_.transform(named(rows, self.learner_))), rows @ L.T, 1e-6, 1e-9):
             raise ValueError(
                 f"{type(learner).__name__}.transform is not X @ components_.T (it centres, perhaps). Put it "
                 "before this classifier in a pipeline instead."
@@ -123,8 +127,13 @@ class CertifiedKNeighborsClassifier(_CertifiedClassifier):
         self.n_jobs = n_jobs
 
     def fit(self, X, y):
-        """Fit the learner, and remember the points."""
-        X, y = validate_data(self, X, y, dtype=np.float64)
+        """Fit the learner, and remember the points.
+
+        The learner learns from a Dask collection where its rows are. Then the rows are brought here, up to 2 GB of
+        them: wherever neighbours vote, they must be.
+        """
+        source = X, y
+        X, y = validate_data(self, *source_of(X).reference(X, y), dtype=np.float64)
         check_classification_targets(y)
         check_count(type(self).__name__, "n_neighbors", self.n_neighbors)
         if self.n_neighbors > X.shape[0]:
@@ -133,10 +142,11 @@ class CertifiedKNeighborsClassifier(_CertifiedClassifier):
                 "lower n_neighbors, or bring more data."
             )
         self.classes_, codes = np.unique(y, return_inverse=True)
-        self.components_ = self._fit_learner(X, y)
+        self.components_ = self._fit_learner(X, y, source)
         self.reference_, self.reference_codes_ = X, codes
         return self
 
+    @by_blocks
     def predict_proba(self, X) -> np.ndarray:
         """The share of each class among the k nearest, in the order of ``classes_``.
 
@@ -185,11 +195,15 @@ class CertifiedPrototypeClassifier(_CertifiedClassifier):
         self.n_jobs = n_jobs
 
     def fit(self, X, y):
-        """Fit the learner, and take its prototypes."""
-        X, y = validate_data(self, X, y, dtype=np.float64)
+        """Fit the learner, and take its prototypes.
+
+        The rows of a Dask collection stay where they are.
+        """
+        source = X, y
+        X, y = validate_data(self, *source_of(X).class_means(X, y), dtype=np.float64)
         check_classification_targets(y)
         self.classes_, codes = np.unique(y, return_inverse=True)
-        self.components_ = self._fit_learner(X, y)
+        self.components_ = self._fit_learner(X, y, source)
         prototypes = getattr(self.learner_, "prototypes_", None)
         if prototypes is None:
             self.reference_ = np.array([X[codes == c].mean(axis=0) for c in range(len(self.classes_))])

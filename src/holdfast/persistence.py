@@ -275,10 +275,10 @@ def _unknown(schema) -> list[str]:
 
 def _own() -> set[str]:
     """holdfast's estimators and their parts; the import lines of their folders are the list."""
-    from holdfast import learners, neighbors, solvers, terms
+    from holdfast import constraints, learners, neighbors, solvers, terms
     from holdfast.datasets.encoder import TableEncoder
 
-    rooms = (learners, solvers, terms, neighbors)
+    rooms = (constraints, learners, solvers, terms, neighbors)
     types = [t for room in rooms for t in vars(room).values() if isclass(t)] + [TableEncoder]
     own = (t for t in types if issubclass(t, BaseEstimator) and t.__module__.startswith("holdfast."))
     return {f"{t.__module__}.{t.__name__}" for t in own}

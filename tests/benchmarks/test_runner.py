@@ -105,11 +105,10 @@ def test_a_wrong_name_is_refused(capsys):
 
 
 @pytest.mark.filterwarnings("ignore")
-def test_dask_loses_nothing_when_a_worker_is_killed(tmp_path):
-    distributed = pytest.importorskip("distributed")
+def test_dask_loses_nothing_when_a_worker_is_killed(tmp_path, local_cluster):
     todo = cells(replace(PROFILES["tiny"], sets=["wine"], rounds=4, draws=6))
     killed = []
-    with distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster:
+    with local_cluster(2) as cluster:
         workers = list(cluster.scheduler_info["workers"].values())
         names = [worker["name"] for worker in workers]
         pids = {name: cluster.workers[name].pid for name in names}

@@ -148,6 +148,19 @@ def test_sampled_anchors_have_the_triplets_they_would_have_among_all():
     assert set(some.anchors) == set(anchors)
 
 
+def test_a_fit_to_few_anchors_is_that_to_the_points_they_name():
+    X, y = clustered(2000)
+    search = NeighborSearch(n_anchors=30, random_state=0)
+    triplets = knn_triplets(X, y, neighbors=search)
+    points = np.unique(triplets.rows)
+    np.testing.assert_array_equal(np.flatnonzero(triplets.named), points)
+    assert points.size < 0.8 * len(X)
+    sampled = LMNN(neighbors=search, n_jobs=1).fit(X, y)
+    alone = LMNN(n_jobs=1).fit(X[points], triplets=np.searchsorted(points, triplets.rows))
+    np.testing.assert_allclose(sampled.objective_, alone.objective_, rtol=1e-9)
+    np.testing.assert_allclose(sampled.components_, alone.components_, rtol=1e-6, atol=1e-9)
+
+
 @pytest.mark.parametrize(
     ("neighbors", "message"),
     [

@@ -41,6 +41,15 @@ def margins(L: np.ndarray, X, y, reference, n_jobs: int | None = None) -> np.nda
     """Signed adversarial margin of each row, for its nearest target and impostor (Eq. 3).
 
     It is a property of one triplet, not yet a certificate of a prediction.
+
+    Parameters
+    ----------
+    L, X, y, reference, n_jobs
+        As for :func:`nearest_triplets`.
+
+    Returns
+    -------
+    ndarray of shape (n_rows,)
     """
     target, impostor = nearest_triplets(L, X, y, reference, n_jobs)
     return adversarial_margin(L.T @ L, X, target, impostor)
@@ -54,10 +63,12 @@ def adversarial_move(L: np.ndarray, X, y, reference, size: float, n_jobs: int | 
 
     Parameters
     ----------
-    L, X, y, reference, n_jobs
+    L, X, y, reference
         As for :func:`nearest_triplets`.
     size : float
         Euclidean length of the move.
+    n_jobs : int or None
+        Threads.
 
     Returns
     -------

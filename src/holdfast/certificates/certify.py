@@ -13,16 +13,22 @@ from holdfast.certificates.exact_1nn import exact_1nn
 from holdfast.certificates.exact_knn import exact_knn
 from holdfast.certificates.input_space import unit_rows
 from holdfast.certificates.knn_lower import knn_lower
+from holdfast.certificates.nearby import from_nearby
 from holdfast.certificates.norms import L2, Norm
 from holdfast.certificates.problem import Bounds, Budget, NeighborProblem
 from holdfast.certificates.rounding import kappa
 from holdfast.certificates.view import View, as_norm, view
+from holdfast.certificates.walk import walk
 from holdfast.constraints.search import nearest_by_class
+from holdfast.parameters import check_number
+from holdfast.rows import certified_by_blocks
 
-_ROWS = 256  # rows between two lines of progress
+_ROWS = 256  # rows between two lines of progress; 1,024 if there are many reference points
+_MANY = 5_000  # reference points from which on a walk asks the model as rarely as it can
 _ENDS = 5  # points of other classes a row is walked towards
 
 
+@certified_by_blocks
 def certify(
     model,
     X,
@@ -36,6 +42,7 @@ def certify(
     method: str = "auto",
     budget: float = 0.1,
     witness: bool = True,
+    memory: float = 256.0,
     n_jobs: int | None = None,
     verbose: int = 0,
 ) -> Certificate:
@@ -48,8 +55,9 @@ def certify(
         scikit-learn's ``KNeighborsClassifier`` (with ``reference``), or a pipeline that ends in one of them and
         whose other steps are affine: scalers, PCA, TruncatedSVD, LDA, feature selection, NCA, anything with
         ``transform(X) = X @ components_.T``; one ``Normalizer()`` is allowed. Another step is refused by name.
-    X : array-like of shape (n_rows, n_features)
-        What the model takes.
+    X : array-like or Dask collection of shape (n_rows, n_features)
+        What the model takes. A collection is certified block by block on its workers; the certificate, which
+        is as large as X (``adversarial``), comes back.
     y : array-like of shape (n_rows,), optional
         True labels, kept for ``certified_accuracy``.
     norm : {2, numpy.inf, 1} or array-like of shape (n_features, n_features), default=2
@@ -67,6 +75,9 @@ def certify(
         Seconds a row may take in branch and bound. Whatever it is, the bounds are sound.
     witness : bool, default=True
         Whether to look for adversarial points; without, ``upper`` is infinite.
+    memory : float, default=256
+        Megabytes that distances from rows to all reference points may take at once, over all threads; beside
+        them there are a few copies of the reference points. It changes no result, but for the time.
     n_jobs : int or None, default=None
         Threads.
     verbose : int, default=0
@@ -100,6 +111,7 @@ def certify(
     >>> certificate.certified_accuracy(radii=[0.0, 0.1]).round(2).tolist()
     [0.96, 0.91]
     """
+    check_number("certify", "memory", memory, above=0)
     if method not in ("auto", "lower"):
         raise ValueError(f"method must be 'auto' or 'lower'; got {method!r}.")
     seen = view(model, reference)
@@ -113,15 +125,16 @@ def certify(
     codes = seen.predict(rows)
     parts = []
     began = time.perf_counter()
-    for start in range(0, len(rows), _ROWS):
-        part = slice(start, start + _ROWS)
-        bounds = question.bounds(rows[part], codes[part], method, budget, n_jobs)
+    step = _ROWS if len(seen.points) < _MANY else 4 * _ROWS
+    for start in range(0, len(rows), step):
+        part = slice(start, start + step)
+        bounds = question.bounds(rows[part], codes[part], method, budget, n_jobs, memory)
         if witness:
             parts.append(question.verified(rows[part], codes[part], bounds, n_jobs))
         else:
             parts.append((bounds.lower, np.full_like(bounds.lower, np.inf), np.full_like(rows[part], np.nan)))
         if verbose:
-            done = min(start + _ROWS, len(rows))
+            done = min(start + step, len(rows))
             left = (time.perf_counter() - began) / done * (len(rows) - done)
             print(f"[certify] {done} of {len(rows)} rows, {left:.0f} s left", file=sys.stdout)
     radius, size, adversarial = (np.concatenate(column) for column in zip(*parts, strict=True))
@@ -139,20 +152,21 @@ class Question:
     upper: np.ndarray | None
     frozen: np.ndarray | None
 
-    def bounds(self, rows: np.ndarray, codes: np.ndarray, method: str, budget: float, n_jobs) -> Bounds:
+    def bounds(self, rows: np.ndarray, codes: np.ndarray, method: str, budget: float, n_jobs, memory: float) -> Bounds:
         """What the engines say."""
         fold = self.seen.fold
         if fold.after is not None:
-            return self._through_the_sphere(rows, codes, method, budget, n_jobs)
+            return self._through_the_sphere(rows, codes, method, budget, n_jobs, memory)
         problem = self.seen.problem(fold.before, self.norm, lower=self.lower, upper=self.upper, frozen=self.frozen)
-        return _engine(problem, fold(rows), codes, rows, method, budget, n_jobs)
+        return _engine(problem, fold(rows), codes, rows, method, budget, n_jobs, memory)
 
-    def _through_the_sphere(self, rows, codes, method, budget, n_jobs) -> Bounds:
+    def _through_the_sphere(self, rows, codes, method, budget, n_jobs, memory) -> Bounds:
         """A chord r on the unit sphere needs a move of ``‖z‖ r√(1 − r²/4)`` (of ``‖z‖`` beyond r = √2)."""
         before, after = self.seen.fold.before, self.seen.fold.after
         assert after is not None
         Z = before(rows)
-        found = _engine(self.seen.problem(after, L2()), after(unit_rows(Z)), codes, None, method, budget, n_jobs)
+        problem = self.seen.problem(after, L2())
+        found = _engine(problem, after(unit_rows(Z)), codes, None, method, budget, n_jobs, memory)
         length = np.linalg.norm(Z, axis=1)
         # z as computed is off by this much, and so is its place on the sphere, before the move and after it.
         size = np.linalg.norm(np.abs(rows) @ np.abs(before.W).T, axis=1) + before.scale
@@ -178,17 +192,18 @@ class Question:
             size[hit] = self.norm.lengths(best[hit] - rows[hit])
         loose = np.flatnonzero(~meet(bounds.lower, size))
         if loose.size:
-            walked = segment(
-                self.seen.predict,
-                rows[loose],
-                codes[loose],
-                self._ends(rows[loose], codes[loose], n_jobs),
-                self.norm.lengths,
-            )
+            walked = self._walked(rows[loose], codes[loose], n_jobs)
             length = np.where(np.isfinite(walked).all(axis=1), self.norm.lengths(walked - rows[loose]), np.inf)
             better = length < size[loose]
             best[loose[better]], size[loose[better]] = walked[better], length[better]
         return np.minimum(bounds.lower, size), size, best
+
+    def _walked(self, rows: np.ndarray, codes: np.ndarray, n_jobs) -> np.ndarray:
+        """Adversarial points on the way to points of other classes; NaN where none was found."""
+        ends = list(self._ends(rows, codes, n_jobs))
+        if self.seen.fold.after is None and len(self.seen.points) >= _MANY:
+            return walk(self.seen, rows, codes, ends, self.norm.lengths, n_jobs)
+        return segment(self.seen.predict, rows, codes, ends, self.norm.lengths)
 
     def _inside(self, moved: np.ndarray, rows: np.ndarray) -> np.ndarray:
         """Moved rows, frozen features put back and the box respected."""
@@ -215,12 +230,14 @@ class Question:
             yield self._inside(moved, rows)
 
 
-def _engine(problem: NeighborProblem, queries, codes, inputs, method: str, budget: float, n_jobs) -> Bounds:
+def _engine(
+    problem: NeighborProblem, queries, codes, inputs, method: str, budget: float, n_jobs, memory: float
+) -> Bounds:
     if method == "lower":
-        return knn_lower(problem, queries, codes, inputs=inputs, n_jobs=n_jobs)
+        return from_nearby(knn_lower, problem, queries, codes, inputs, n_jobs, memory)
     if problem.n_neighbors == 1:
-        return exact_1nn(problem, queries, codes, inputs=inputs, n_jobs=n_jobs)
-    return exact_knn(problem, queries, codes, inputs=inputs, n_jobs=n_jobs, budget=Budget(seconds=budget))
+        return from_nearby(exact_1nn, problem, queries, codes, inputs, n_jobs, memory)
+    return from_nearby(exact_knn, problem, queries, codes, inputs, n_jobs, memory, budget=Budget(seconds=budget))
 
 
 def _stretch(W: np.ndarray, norm: Norm, frozen: np.ndarray | None) -> float:

@@ -32,14 +32,14 @@ def exact_knn(
 
     The vote is lost if and only if for some q and some class c ≠ y (ties aside, see Notes)
 
-    - *c is ahead*: S ⊂ P with |S| = q, L ⊂ c with |L| = q+1, O ⊂ N∖L with |O| = k−2q−1, or
-    - *c is level and wins the tie*: the same with |L| = q ≥ 1, |O| = k−2q, and for ties that go to the nearest
-      some ``l₀`` in L nearer than all of P,
+    - *c is ahead*: S ⊂ P with ``|S| = q``, L ⊂ c with ``|L| = q+1``, O ⊂ N∖L with ``|O| = k−2q−1``, or
+    - *c is level and wins the tie*: the same with ``|L| = q ≥ 1``, ``|O| = k−2q``, and for ties that go to the
+      nearest some ``l₀`` in L nearer than all of P,
 
     such that every point of L ∪ O is no farther than every point of P∖S, and every point of L no farther
     than every point of N∖(c ∪ O). (Then at most q points of P, and all of L, are among the k nearest.) Each
     such choice is a convex piece, the projection onto which is a small quadratic program. For two classes and odd
-    k one kind of piece is enough: |L| = (k+1)/2, |S| = (k−1)/2, O empty. The search takes members by falling
+    k one kind of piece is enough: ``|L| = (k+1)/2``, ``|S| = (k−1)/2``, O empty. The search takes members by falling
     ``E_l^(q)``, excuses targets only as they are violated, and solves the node of least bound first; a node whose
     own optimum already loses the vote is a leaf.
 

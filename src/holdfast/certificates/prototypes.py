@@ -17,6 +17,16 @@ def nearest_prototype(
     n_jobs: int | None = None,
     budget: Budget | None = None,
 ) -> Bounds:
-    """``exact_1nn`` of the prototypes ``problem.points``, whatever ``n_neighbors`` says."""
+    """``exact_1nn`` of the prototypes ``problem.points``, whatever ``n_neighbors`` says.
+
+    Parameters
+    ----------
+    problem, queries, prediction, inputs, n_jobs, budget
+        As for :func:`~holdfast.certificates.exact_1nn`.
+
+    Returns
+    -------
+    Bounds
+    """
     problem = replace(problem, n_neighbors=1)
     return exact_1nn(problem, queries, prediction, inputs=inputs, n_jobs=n_jobs)

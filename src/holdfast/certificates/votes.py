@@ -13,6 +13,11 @@ def votes(problem: NeighborProblem, queries: np.ndarray) -> np.ndarray:
     Of equally near points the one that comes first counts as nearer. Equal votes go to the tied class
     with the nearest neighbour, or to the lowest code, as ``problem.ties`` says.
 
+    Parameters
+    ----------
+    problem : NeighborProblem
+    queries : ndarray of shape (m, r)
+
     Returns
     -------
     int ndarray of shape (m,)

@@ -62,6 +62,17 @@ def triplet_bases(X: np.ndarray, triplets: Triplets, n_basis: int, random_state=
 
     The centres are found by k-means among the anchors i. A region is that of the 5 (10) anchors nearest to
     its centre: they and their targets j are told apart from their impostors l.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_samples, n_features)
+    triplets : Triplets
+    n_basis, random_state
+        As for :func:`local_bases`.
+
+    Returns
+    -------
+    ndarray of shape (at most n_basis, n_features)
     """
     rng = check_random_state(random_state)
     by_anchor = np.argsort(triplets.i, kind="stable")

@@ -5,12 +5,19 @@ import warnings
 import numpy as np
 from sklearn.utils import check_X_y
 
-from holdfast.constraints.search import nearest_by_class
+from holdfast.constraints.neighbor_search import NeighborSearch, as_search
 from holdfast.constraints.triplets import Triplets
 from holdfast.parameters import check_count
 
 
-def knn_triplets(X, y, n_neighbors: int = 3, n_impostors: int | None = 10, n_jobs: int | None = None) -> Triplets:
+def knn_triplets(
+    X,
+    y,
+    n_neighbors: int = 3,
+    n_impostors: int | None = 10,
+    n_jobs: int | None = None,
+    neighbors: str | NeighborSearch = "exact",
+) -> Triplets:
     """Every point with its nearest targets, each with the point's nearest impostors.
 
     ``S = {(i, j) : j among the n_neighbors nearest points of i's class}``,
@@ -29,6 +36,8 @@ def knn_triplets(X, y, n_neighbors: int = 3, n_impostors: int | None = 10, n_job
         of R has it (its experiments take 10).
     n_jobs : int or None
         Threads of the neighbour search.
+    neighbors : {"exact", "approximate"} or NeighborSearch
+        How the nearest are searched for, and of how many points.
 
     Returns
     -------
@@ -50,6 +59,7 @@ def knn_triplets(X, y, n_neighbors: int = 3, n_impostors: int | None = 10, n_job
     check_count("knn_triplets", "n_neighbors", n_neighbors)
     if n_impostors is not None:
         check_count("knn_triplets", "n_impostors", n_impostors)
+    search = as_search(neighbors)
     labels, y = np.unique(y, return_inverse=True)
     if labels.size < 2:
         raise ValueError(
@@ -58,22 +68,23 @@ def knn_triplets(X, y, n_neighbors: int = 3, n_impostors: int | None = 10, n_job
         )
     sizes = np.bincount(y)
     _say_small_classes(labels, sizes, n_neighbors)
-    # Targets and impostors of every point; -1 where a class has no more.
-    n_impostors = X.shape[0] if n_impostors is None else n_impostors
-    every = n_impostors >= X.shape[0] - sizes.min()
-    targets, impostors = nearest_by_class(X, y, n_neighbors, 1 if every else n_impostors, n_jobs)
+    n = X.shape[0]
+    n_impostors = n if n_impostors is None else n_impostors
+    every = n_impostors >= n - sizes.min()
+    anchors = search.anchors(y)
+    # Targets and impostors of every anchor; -1 where a class has no more.
+    targets, impostors = search.nearest(X, y, n_neighbors, 1 if every else n_impostors, anchors, n_jobs)
 
     parts = []
     for c in np.flatnonzero(sizes > 1):
-        members = np.flatnonzero(y == c)
+        members = np.flatnonzero(y[anchors] == c)
         j = targets[members, : min(n_neighbors, sizes[c] - 1)]
-        others = X.shape[0] - members.size
-        l = np.flatnonzero(y != c)[None] if every else impostors[members, : min(n_impostors, others)]
+        l = np.flatnonzero(y != c)[None] if every else impostors[members, : min(n_impostors, n - sizes[c])]
         shape = (members.size, j.shape[1], l.shape[1])  # anchors × targets × impostors
-        triplet = (members[:, None, None], j[:, :, None], l[:, None, :])
-        parts.append([np.broadcast_to(t, shape).reshape(-1).astype(np.int32) for t in triplet])
+        triplet = (anchors[members, None, None], j[:, :, None], l[:, None, :])
+        parts.append([np.broadcast_to(t.astype(np.int32), shape).reshape(-1) for t in triplet])
     i, j, l = (np.concatenate(columns) for columns in zip(*parts, strict=True))
-    return Triplets._trusted(i, j, l, X.shape[0])
+    return Triplets._trusted(i, j, l, n)
 
 
 def _say_small_classes(labels: np.ndarray, sizes: np.ndarray, n_neighbors: int) -> None:

@@ -91,7 +91,7 @@ class Triplets:
     @cached_property
     def anchors(self) -> np.ndarray:
         """The distinct points i."""
-        return np.unique(self.i)
+        return np.flatnonzero(self._named(self.i))
 
     def of_anchors(self, anchors: np.ndarray) -> tuple[np.ndarray, "Triplets"]:
         """The triplets of some anchors, renumbered: the points they name, and the triplets over these alone.
@@ -102,14 +102,24 @@ class Triplets:
         >>> points.tolist(), few.rows.tolist()
         ([2, 3, 5, 7], [[3, 2, 0], [3, 2, 1]])
         """
-        wanted, named = np.zeros((2, self.n_samples), bool)
+        wanted = np.zeros(self.n_samples, bool)
         wanted[anchors] = True
         part = self.take(np.flatnonzero(wanted[self.i]))
-        for column in (part.i, part.j, part.l):
-            named[column] = True
+        named = self._named(part.i, part.j, part.l)
         place = np.cumsum(named, dtype=np.int32) - np.int32(1)
         points = np.flatnonzero(named)
         return points, self._trusted(place[part.i], place[part.j], place[part.l], points.size)
+
+    @property
+    def named(self) -> np.ndarray:
+        """Of each point, whether some triplet names it."""
+        return self._named(self.i, self.j, self.l)
+
+    def _named(self, *columns: np.ndarray) -> np.ndarray:
+        mask = np.zeros(self.n_samples, bool)
+        for column in columns:
+            mask[column] = True
+        return mask
 
     @cached_property
     def targets(self) -> np.ndarray:

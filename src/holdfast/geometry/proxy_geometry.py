@@ -3,9 +3,8 @@
 import numpy as np
 from numba import njit
 
-from holdfast.threads import Workers, blocks, n_threads
-
-_ROWS = 4096  # points looked at together: a block of distances stays in the cache
+from holdfast.rows.sums import leaves, tree_sum
+from holdfast.threads import Workers, n_threads
 
 
 class ProxyGeometry:
@@ -18,7 +17,8 @@ class ProxyGeometry:
         ∂M = Aᵀ diag(Cᵀ1) A − sym(2 Xᵀ C A) + 2 sym(Aᵀ Lap(H + Hᵀ) A M B)
         ∂A = 2 (diag(Cᵀ1) A − Cᵀ X) M + 2 Lap(H + Hᵀ) A M B M
 
-    so that all that is read of the points is ``Xᵀ C``, summed over blocks of points.
+    so that all that is read of the points is ``Xᵀ C``, summed over blocks of points: those blocks may live
+    anywhere, :func:`gradients` needs their sums alone.
 
     Parameters
     ----------
@@ -37,10 +37,14 @@ class ProxyGeometry:
         self.X, self.y, self.labels, self.B = X, y, labels, B
         work = X.shape[0] * labels.size * (X.shape[1] + 20)
         self._workers = Workers(n_threads(n_jobs) if work > 3_000_000 else 1)
-        self._parts = blocks(X.shape[0], at_most=_ROWS)
+        self._parts = leaves(X.shape[0])
 
-    def evaluate(self, M: np.ndarray, A: np.ndarray, partials) -> tuple[float, np.ndarray, np.ndarray]:
-        """A sum over points, and its gradients in M and in the proxies A.
+    def total(self, function, *arguments) -> tuple:
+        """``function(geometry, *arguments)``, of all points."""
+        return function(self, *arguments)
+
+    def sums(self, M: np.ndarray, A: np.ndarray, partials) -> tuple:
+        """``value, Cᵀ1, Cᵀ X, H`` of a loss, summed over the points.
 
         Parameters
         ----------
@@ -51,8 +55,7 @@ class ProxyGeometry:
         """
         Y = A @ M  # rows M a_k
         squares = np.einsum("kp,kp->k", A, Y)
-        YB = Y if self.B is None else Y @ self.B
-        h = _between(Y, YB)
+        h = _between(Y, Y if self.B is None else Y @ self.B)
 
         def block(part: slice):
             X = self.X[part]
@@ -61,19 +64,7 @@ class ProxyGeometry:
             value, C, H = partials(part, d, h)
             return value, C.sum(axis=0), C.T @ X, H
 
-        found = self._workers.map(block, self._parts)
-        value = float(sum(part[0] for part in found))
-        degree, CX = sum(part[1] for part in found), sum(part[2] for part in found)
-        pull = degree[:, None] * A - CX  # rows Σ_i C_ik (a_k − x_i)
-        GM = A.T @ pull - CX.T @ A
-        GA = 2.0 * (pull @ M)
-        if found[0][3] is not None:
-            H = sum(part[3] for part in found)
-            H = H + H.T
-            slope = H.sum(axis=1)[:, None] * YB - H @ YB  # Lap(H + Hᵀ) A M B
-            GM = GM + 2.0 * (A.T @ slope)
-            GA += 2.0 * (slope @ M)
-        return value, (GM + GM.T) / 2, GA
+        return tree_sum(self._workers.map(block, self._parts))
 
     def close(self) -> None:
         """End the threads."""
@@ -84,6 +75,21 @@ class ProxyGeometry:
 
     def __exit__(self, *exc) -> None:
         self.close()
+
+
+def gradients(sums: tuple, M: np.ndarray, A: np.ndarray, B: np.ndarray | None) -> tuple[float, np.ndarray, np.ndarray]:
+    """The value of a loss, and its gradients in M and in the proxies A, from its sums over the points."""
+    value, degree, CX, H = sums
+    pull = degree[:, None] * A - CX  # rows Σ_i C_ik (a_k − x_i)
+    GM = A.T @ pull - CX.T @ A
+    GA = 2.0 * (pull @ M)
+    if H is not None:
+        YB = A @ M if B is None else A @ M @ B
+        H = H + H.T
+        slope = H.sum(axis=1)[:, None] * YB - H @ YB  # Lap(H + Hᵀ) A M B
+        GM = GM + 2.0 * (A.T @ slope)
+        GA += 2.0 * (slope @ M)
+    return float(value), (GM + GM.T) / 2, GA
 
 
 def _between(Y: np.ndarray, YB: np.ndarray) -> np.ndarray:

@@ -47,7 +47,7 @@ class AML(TripletLearner):
         Turns, at most.
     tol : float, default=1e-4
         The turns end when M changes by less than this, relatively.
-    n_jobs, verbose
+    neighbors, n_jobs, verbose
         As for :class:`~holdfast.LMNN`.
 
     Attributes
@@ -79,6 +79,7 @@ class AML(TripletLearner):
         ridge: float = 1e-3,
         max_iter: int = 20,
         tol: float = 1e-4,
+        neighbors="exact",
         n_jobs: int | None = None,
         verbose: int = 0,
     ):
@@ -89,8 +90,12 @@ class AML(TripletLearner):
         self.ridge = ridge
         self.max_iter = max_iter
         self.tol = tol
+        self.neighbors = neighbors
         self.n_jobs = n_jobs
         self.verbose = verbose
+
+    def _resume(self) -> dict[str, object]:
+        return {}  # every turn is in closed form: there is no start
 
     def _check(self) -> None:
         check_number("AML", "alpha", self.alpha, at_least=0)

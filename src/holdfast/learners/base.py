@@ -7,6 +7,7 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from holdfast.metric import Mahalanobis
+from holdfast.rows import by_blocks
 
 
 class MetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -27,6 +28,7 @@ class MetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
     def fit(self, X, y=None):
         """Learn the metric."""
 
+    @by_blocks
     def transform(self, X) -> np.ndarray:
         """``X Lᵀ``, of shape (n_samples, n_components)."""
         check_is_fitted(self)

@@ -18,7 +18,7 @@ class CappedTraceLMNN(RegularisedLMNN):
         Weight of the capped trace; push has weight 1.
     rank : int or None, default=None
         Number of eigenvalues that are not penalised; None is half of the features, rounded up.
-    perturbation, solver, init, n_jobs, callback, verbose
+    perturbation, solver, init, neighbors, n_jobs, callback, verbose
         As for :class:`~holdfast.LMNN`.
 
     Attributes
@@ -48,11 +48,14 @@ class CappedTraceLMNN(RegularisedLMNN):
         perturbation=None,
         solver=None,
         init=None,
+        neighbors="exact",
         n_jobs: int | None = None,
         callback=None,
         verbose: int = 0,
     ):
-        super().__init__(n_neighbors, n_impostors, weight, perturbation, solver, init, n_jobs, callback, verbose)
+        super().__init__(
+            n_neighbors, n_impostors, weight, perturbation, solver, init, neighbors, n_jobs, callback, verbose
+        )
         self.rank = rank
 
     def _regulariser(self) -> CappedTrace:

@@ -44,7 +44,7 @@ class DRIFT(TripletLearner):
         Weight of the divergence: the larger, the more alike the disturbances are.
     n_turns : int, default=5
         How often the disturbances are learned anew, at most.
-    solver, init, n_jobs, callback, verbose
+    solver, init, neighbors, n_jobs, callback, verbose
         As for :class:`~holdfast.LMNN`.
 
     Attributes
@@ -80,6 +80,7 @@ class DRIFT(TripletLearner):
         n_turns: int = 5,
         solver=None,
         init=None,
+        neighbors="exact",
         n_jobs: int | None = None,
         callback=None,
         verbose: int = 0,
@@ -92,6 +93,7 @@ class DRIFT(TripletLearner):
         self.n_turns = n_turns
         self.solver = solver
         self.init = init
+        self.neighbors = neighbors
         self.n_jobs = n_jobs
         self.callback = callback
         self.verbose = verbose

@@ -1,10 +1,10 @@
 """Metrics that are given, not learned, as learners: baselines share one code path."""
 
 import numpy as np
-from sklearn.utils.validation import validate_data
 
 from holdfast.learners.base import MetricLearner
 from holdfast.metric import check_metric, components_of
+from holdfast.rows import source_of
 
 
 class FixedMetric(MetricLearner):
@@ -27,8 +27,7 @@ class FixedMetric(MetricLearner):
 
     def fit(self, X, y=None):
         """Check M; y is ignored."""
-        X = validate_data(self, X, dtype=np.float64)
-        p = X.shape[1]
+        p = source_of(X).count_features(self, X)
         self.components_ = np.eye(p) if self.M is None else components_of(check_metric(self.M, p))
         return self
 
@@ -46,6 +45,5 @@ class Euclidean(MetricLearner):
 
     def fit(self, X, y=None):
         """Count the features; y is ignored."""
-        X = validate_data(self, X, dtype=np.float64)
-        self.components_ = np.eye(X.shape[1])
+        self.components_ = np.eye(source_of(X).count_features(self, X))
         return self

@@ -28,6 +28,10 @@ class LMNN(TripletLearner):
     init : array-like of shape (n_features, n_features) or None, default=None
         The metric to start from (a warm start). None is the identity, which the default solver first
         brings to the scale of the data, so that units do not matter.
+    neighbors : {"exact", "approximate"} or NeighborSearch, default="exact"
+        How targets and impostors are searched for. "approximate" needs the extra ``holdfast[approximate]``;
+        ``NeighborSearch(n_anchors=100_000)`` makes triplets of a random sample of points only; see
+        :class:`~holdfast.constraints.NeighborSearch`.
     n_jobs : int or None, default=None
         Threads. None takes what numba is allowed (``NUMBA_NUM_THREADS``, else every processor); small
         problems use one. The result does not depend on it.
@@ -41,7 +45,7 @@ class LMNN(TripletLearner):
     ----------
     components_ : ndarray of shape (n_components, n_features)
         L of ``M = LᵀL``, strongest direction first.
-    objective_ : ndarray of shape (n_iter_ + 1,)
+    objective_ : ndarray of shape (1 + ``n_iter_``,)
         The objective at the start and after every iteration.
     n_iter_, n_evaluations_ : int
         Iterations, and evaluations of objective and gradient.
@@ -77,6 +81,7 @@ class LMNN(TripletLearner):
         perturbation=None,
         solver=None,
         init=None,
+        neighbors="exact",
         n_jobs: int | None = None,
         callback=None,
         verbose: int = 0,
@@ -87,6 +92,7 @@ class LMNN(TripletLearner):
         self.perturbation = perturbation
         self.solver = solver
         self.init = init
+        self.neighbors = neighbors
         self.n_jobs = n_jobs
         self.callback = callback
         self.verbose = verbose

@@ -24,7 +24,7 @@ class LogDetLMNN(RegularisedLMNN):
         Targets and impostors per point, as for :class:`~holdfast.LMNN`.
     weight : float, default=0.01
         Weight of the divergence; push has weight 1.
-    perturbation, solver, init, n_jobs, callback, verbose
+    perturbation, solver, init, neighbors, n_jobs, callback, verbose
         As for :class:`~holdfast.LMNN`.
 
     Attributes

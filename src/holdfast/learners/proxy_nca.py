@@ -4,20 +4,20 @@ from collections.abc import Callable
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import validate_data
 
 from holdfast.constraints import class_proxies
-from holdfast.geometry.proxy_geometry import ProxyGeometry, nearest_proxies
+from holdfast.geometry.proxy_geometry import ProxyGeometry, gradients, nearest_proxies
 from holdfast.learners.base import MetricLearner
 from holdfast.metric import check_metric, components_of
 from holdfast.parameters import check_count
+from holdfast.rows import source_of
 from holdfast.solvers import LBFGS, Progress, Solution, Solver
 from holdfast.spaces import Factors, Points, PSDMatrices, Space
 from holdfast.terms import Perturbation, ProxySoftmax
 from holdfast.threads import single_threaded_blas
 
 _TURN = 10  # steps of the proxies, then of the metric, before the other's turn
+_ROWS = 20_000  # of a collection, k-means sees a sample of so many
 _ENOUGH = 1e-4  # an objective below it: every point surely has its class; M would grow without end
 
 
@@ -115,39 +115,42 @@ class ProxyNCA(MetricLearner):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
-        y : array-like of shape (n_samples,)
+        X : array-like or Dask collection of shape (n_samples, n_features)
+            The rows of a collection stay where they are; k-means, behind the first proxies, sees a random
+            sample of about 20,000 of them in which every class has its share.
+        y : array-like or Dask collection of shape (n_samples,)
 
         Returns
         -------
         self
         """
         solver = self._checked_solver()
-        X, y = validate_data(self, X, y, dtype=np.float64, order="C", ensure_min_samples=2)
-        check_classification_targets(y)
-        self.classes_, codes = np.unique(y, return_inverse=True)
+        rows = source_of(X).LabelledRows(self, X, y)
+        n, p = rows.shape
+        self.classes_ = rows.classes
         if self.classes_.size < 2:
             raise ValueError(f"The target has only one class ({self.classes_[0]!r}): there is nothing to tell apart.")
-        B = None if self.perturbation is None else self.perturbation.slope_matrix(X.shape[1], X)
-        norms = np.linalg.norm(X, axis=1, keepdims=True)
-        length = float(norms.mean()) or 1.0
+        B = None if self.perturbation is None else self.perturbation.slope_matrix(p, rows)
+        lengths, squares, not_unit = rows.sum(_lengths)
+        length = lengths / n or 1.0
         temperature = self.temperature
         if not self.normalize:
-            temperature *= float(np.mean(norms**2)) or 1.0
-        elif np.abs(norms - 1.0).max() > 1e-9:
+            temperature *= squares / n or 1.0
+        elif not_unit:
             # Learned at unit length, where a margin r of the inputs is r/length.
-            X = np.divide(X, norms, out=np.zeros_like(X), where=norms > 0)
-            B = (np.eye(X.shape[1]) if B is None else B) / length**2
+            rows.map(_of_unit_length)
+            B = (np.eye(p) if B is None else B) / length**2
+        X, codes = rows.sample(_ROWS, self.random_state)
         start, labels = class_proxies(X, codes, self.n_proxies, self.random_state)
-        loss = _Loss(ProxySoftmax(temperature), self.perturbation, self.normalize)
-        with single_threaded_blas(), ProxyGeometry(X, codes, labels, B, self.n_jobs) as geometry:
-            M, A = self._alternate(solver, loss, geometry, start, X.shape[1])
+        loss = _Loss(ProxySoftmax(temperature), self.perturbation, self.normalize, n)
+        with single_threaded_blas(), rows.proxies(labels, B, self.n_jobs) as geometry:
+            M, A = self._alternate(solver, loss, geometry, start, p)
         self.prototypes_ = length * loss.scaled(A) if self.normalize else A
         self.prototype_labels_ = self.classes_[labels]
         self.components_ = components_of(M)
         return self
 
-    def _alternate(self, solver: Solver, loss: "_Loss", geometry: ProxyGeometry, A, p: int):
+    def _alternate(self, solver: Solver, loss: "_Loss", geometry, A, p: int):
         """M and proxies in turn, then M alone."""
         space: Space = Factors() if solver.needs == "bounds" else PSDMatrices(floor=1e-10)
         M0 = np.eye(p) if self.init is None else check_metric(self.init, p, "init")
@@ -208,18 +211,29 @@ class ProxyNCA(MetricLearner):
 
 
 class _Loss:
-    """The objective as a function of M and free proxies, which it scales to unit length if asked to."""
+    """The objective as a function of M and free proxies, which it scales to unit length if asked to.
 
-    def __init__(self, softmax: ProxySoftmax, perturbation: Perturbation | None, unit: bool):
-        self.softmax, self.perturbation, self.unit = softmax, perturbation, unit
+    A mean over n points, which may be spread over many geometries.
+    """
+
+    def __init__(self, softmax: ProxySoftmax, perturbation: Perturbation | None, unit: bool, n: int):
+        self.softmax, self.perturbation, self.unit, self.n = softmax, perturbation, unit, n
 
     def scaled(self, A: np.ndarray) -> np.ndarray:
         return A / _norms(A) if self.unit else A
 
-    def __call__(self, geometry: ProxyGeometry, M: np.ndarray, A: np.ndarray):
+    def __call__(self, geometry, M: np.ndarray, A: np.ndarray):
         """Value, gradient in M and gradient in A."""
-        n = geometry.X.shape[0]
         S = self.scaled(A)
+        value, GM, GS = gradients(geometry.total(self.sums, M, S), M, S, geometry.B)
+        if not self.unit:
+            return value, GM, GS
+        # Through S = A/‖A‖: the part along A is lost.
+        return value, GM, (GS - np.sum(GS * S, axis=1, keepdims=True) * S) / _norms(A)
+
+    def sums(self, geometry: ProxyGeometry, M: np.ndarray, S: np.ndarray) -> tuple:
+        """What the points of one geometry add."""
+        n = self.n
 
         def partials(part: slice, d: np.ndarray, h: np.ndarray):
             y = geometry.y[part]
@@ -238,11 +252,19 @@ class _Loss:
             np.add.at(H, (same, other), weight * np.asarray(dh))
             return (value + weight * total) / n, C / n, H / n
 
-        value, GM, GS = geometry.evaluate(M, S, partials)
-        if not self.unit:
-            return value, GM, GS
-        # Through S = A/‖A‖: the part along A is lost.
-        return value, GM, (GS - np.sum(GS * S, axis=1, keepdims=True) * S) / _norms(A)
+        return geometry.sums(M, S, partials)
+
+
+def _lengths(X: np.ndarray) -> tuple[float, float, int]:
+    """Of some rows: the sum of lengths, that of squared lengths, and how many do not have length 1."""
+    norms = np.linalg.norm(X, axis=1)
+    return float(norms.sum()), float(np.sum(norms**2)), int(np.sum(np.abs(norms - 1.0) > 1e-9))
+
+
+def _of_unit_length(X: np.ndarray) -> np.ndarray:
+    """The rows, scaled to length 1; zeros stay."""
+    norms = np.linalg.norm(X, axis=1, keepdims=True)
+    return np.divide(X, norms, out=np.zeros_like(X), where=norms > 0)
 
 
 def _norms(A: np.ndarray) -> np.ndarray:

@@ -8,7 +8,8 @@ from sklearn.utils.validation import validate_data
 from holdfast.geometry.shape import linear_part
 from holdfast.learners.base import MetricLearner
 from holdfast.learners.lmnn import LMNN
-from holdfast.metric import components_of
+from holdfast.metric import components_of_factor
+from holdfast.rows import refuse_collection
 
 
 class Reduced(MetricLearner):
@@ -58,6 +59,7 @@ class Reduced(MetricLearner):
 
     def fit(self, X, y=None):
         """Learn the reduction from X, then the metric from what it makes of X, and y."""
+        refuse_collection(self, X)
         X, y = validate_data(self, X, y, dtype=np.float64, order="C", ensure_min_samples=2)
         self.reduction_ = PCA(0.95, svd_solver="full") if self.reduction is None else clone(self.reduction)
         Z = np.asarray(self.reduction_.fit_transform(X, y), dtype=np.float64)
@@ -66,8 +68,7 @@ class Reduced(MetricLearner):
         if getattr(self.learner_, "perturbation", None) is not None:
             self.learner_.set_params(perturbation__reduction=self.reduction_)
         self.learner_.fit(Z, y)
-        L = self.learner_.components_ @ D
-        self.components_ = components_of(L.T @ L)
+        self.components_ = components_of_factor(self.learner_.components_ @ D)
         return self
 
     def __sklearn_tags__(self):

@@ -22,6 +22,7 @@ class RegularisedLMNN(TripletLearner):
         perturbation=None,
         solver=None,
         init=None,
+        neighbors="exact",
         n_jobs: int | None = None,
         callback=None,
         verbose: int = 0,
@@ -32,6 +33,7 @@ class RegularisedLMNN(TripletLearner):
         self.perturbation = perturbation
         self.solver = solver
         self.init = init
+        self.neighbors = neighbors
         self.n_jobs = n_jobs
         self.callback = callback
         self.verbose = verbose

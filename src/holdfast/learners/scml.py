@@ -3,9 +3,8 @@
 from collections.abc import Sequence
 
 import numpy as np
-from sklearn.utils.validation import check_consistent_length, column_or_1d
 
-from holdfast.constraints import Triplets, local_bases, triplet_bases
+from holdfast.constraints import local_bases, triplet_bases
 from holdfast.constraints.bases import check_bases
 from holdfast.learners.triplet_learner import Term, TripletLearner
 from holdfast.objective import Objective
@@ -13,6 +12,8 @@ from holdfast.parameters import check_count, check_number
 from holdfast.solvers import Solution, Solver
 from holdfast.spaces import BasisWeights, Space
 from holdfast.terms import Push, Trace
+
+_ROWS = 20_000  # of a collection, bases are made from a sample of so many
 
 
 class SCML(TripletLearner):
@@ -33,7 +34,8 @@ class SCML(TripletLearner):
         Weight of the L1 norm: the larger, the fewer bases are used. At least 0.
     basis : array-like of shape (n_basis, n_features) or None, default=None
         Bases of your own, scaled to unit norm. None makes Fisher discriminants of local regions; see
-        :func:`~holdfast.constraints.local_bases`.
+        :func:`~holdfast.constraints.local_bases`. Of a Dask collection a random sample of about 20,000 rows is
+        looked at, in which every class has its share.
     perturbation : Perturbation or None, default=None
         The loss that enlarges the adversarial margin.
     solver : solver or None, default=None
@@ -46,7 +48,7 @@ class SCML(TripletLearner):
         brings to the scale of the data.
     random_state : int, RandomState or None, default=None
         Seeds the k-means behind the bases.
-    n_jobs, callback, verbose
+    neighbors, n_jobs, callback, verbose
         As for :class:`~holdfast.LMNN`.
 
     Attributes
@@ -87,6 +89,7 @@ class SCML(TripletLearner):
         perturbation=None,
         solver=None,
         init=None,
+        neighbors="exact",
         random_state=None,
         n_jobs: int | None = None,
         callback=None,
@@ -100,6 +103,7 @@ class SCML(TripletLearner):
         self.perturbation = perturbation
         self.solver = solver
         self.init = init
+        self.neighbors = neighbors
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.callback = callback
@@ -116,23 +120,20 @@ class SCML(TripletLearner):
         if self.n_basis is not None:
             check_count("SCML", "n_basis", self.n_basis)
 
-    def _data(self, X, y, triplets) -> tuple[np.ndarray, Triplets]:
-        points, triplets = super()._data(X, y, triplets)
+    def _look_at(self, data) -> None:
         if self.basis is not None:
-            self.basis_ = check_bases(self.basis, points.shape[1])
-        elif y is not None:
-            y = column_or_1d(y)
-            check_consistent_length(points, y)
-            self.basis_ = self.make_basis(points, y)
+            self.basis_ = check_bases(self.basis, data.shape[1])
+        elif data.labelled:
+            self.basis_ = self.make_basis(*data.sample(_ROWS, self.random_state))
         else:
+            points, triplets = data.points_and_triplets()
             self.basis_ = triplet_bases(points, triplets, self._count(points), self.random_state)
-        return points, triplets
 
     def make_basis(self, X: np.ndarray, y: np.ndarray) -> np.ndarray:
         """The bases that ``fit(X, y)`` would make; pass them as ``basis`` to make them once for many fits."""
         return local_bases(X, y, self._count(X), self.random_state)
 
-    def _count(self, X: np.ndarray) -> int:
+    def _count(self, X) -> int:
         if self.n_basis is not None:
             return self.n_basis
         n, p = X.shape
@@ -151,6 +152,9 @@ class SCML(TripletLearner):
                 f"SCML: init must be {len(self.basis_)} weights of at least 0, one per basis; got shape {w.shape}."
             )
         return w
+
+    def _resume(self) -> dict[str, object]:
+        return {"basis": self.basis_, "init": self.w_}
 
     def _keep(self, solution: Solution) -> None:
         self.w_ = solution.x

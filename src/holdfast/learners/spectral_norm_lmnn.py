@@ -15,7 +15,7 @@ class SpectralNormLMNN(RegularisedLMNN):
         Targets and impostors per point, as for :class:`~holdfast.LMNN`.
     weight : float, default=0.01
         Weight of the norm; push has weight 1.
-    perturbation, solver, init, n_jobs, callback, verbose
+    perturbation, solver, init, neighbors, n_jobs, callback, verbose
         As for :class:`~holdfast.LMNN`.
 
     Attributes

@@ -11,10 +11,12 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
-from holdfast.constraints import Triplets, knn_triplets
+from holdfast.constraints import NeighborSearch, Triplets, knn_triplets
 from holdfast.learners.base import MetricLearner
+from holdfast.learners.sampling import OverAnchors, ThroughSpace
 from holdfast.metric import check_metric, components_of
 from holdfast.objective import Objective
+from holdfast.rows import refuse_collection, source_of
 from holdfast.solvers import LBFGS, Progress, Solution, Solver
 from holdfast.spaces import Factors, PSDMatrices, Space
 from holdfast.terms import MatrixTerm, Perturbation, TripletTerm
@@ -31,7 +33,7 @@ class TripletLearner(MetricLearner):
 
     Attributes
     ----------
-    objective_ : ndarray of shape (n_iter_ + 1,)
+    objective_ : ndarray of shape (1 + ``n_iter_``,)
         The objective at the start and after every iteration.
     n_iter_ : int
     n_evaluations_ : int
@@ -43,6 +45,7 @@ class TripletLearner(MetricLearner):
     perturbation: Perturbation | None
     solver: Solver | None
     init: np.ndarray | None
+    neighbors: str | NeighborSearch
     n_jobs: int | None
     callback: object
     verbose: int
@@ -50,6 +53,20 @@ class TripletLearner(MetricLearner):
     @abstractmethod
     def _terms(self) -> Sequence[tuple[float, Term]]:
         """Weights and terms of the objective, but for the perturbation loss."""
+
+    def _all_terms(self) -> list[tuple[float, Term]]:
+        """Weights and terms of the objective, the perturbation loss among them, checked."""
+        terms = list(self._terms())
+        if self.perturbation is not None:
+            if not isinstance(self.perturbation, Perturbation):
+                raise ValueError(
+                    "perturbation must be None or a Perturbation, for example "
+                    f"Perturbation(tau=0.2, weight=4.0); got {self.perturbation!r}."
+                )
+            terms.append((self.perturbation.weight, self.perturbation))
+        for _, term in terms:
+            term.check()
+        return terms
 
     def _check(self) -> None:
         """Raise ``ValueError`` if a parameter is out of range."""
@@ -66,6 +83,13 @@ class TripletLearner(MetricLearner):
         """The metric the user chose to start from, checked; None if there is none."""
         return None if self.init is None else check_metric(self.init, n_features, "init")
 
+    def _look_at(self, data) -> None:
+        """What else is to be made of the data before the fit; see :mod:`holdfast.rows`."""
+
+    def _resume(self) -> dict[str, object]:
+        """Parameters with which another fit starts where this one ended."""
+        return {"init": self.get_mahalanobis_matrix()}
+
     def _keep(self, solution: Solution) -> None:
         """Note what else the solution tells, as attributes."""
 
@@ -76,8 +100,9 @@ class TripletLearner(MetricLearner):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
-        y : array-like of shape (n_samples,)
+        X : array-like or Dask collection of shape (n_samples, n_features)
+            The rows of a collection stay where they are.
+        y : array-like or Dask collection of shape (n_samples,)
             Class labels, from which triplets are made. Not needed, and not used, with ``triplets``.
         triplets : Triplets or array-like of shape (n_triplets, 3), optional
             Rows (i, j, l): point i should be nearer to j than to l.
@@ -87,16 +112,7 @@ class TripletLearner(MetricLearner):
         self
         """
         self._check()
-        terms = list(self._terms())
-        if self.perturbation is not None:
-            if not isinstance(self.perturbation, Perturbation):
-                raise ValueError(
-                    "perturbation must be None or a Perturbation, for example "
-                    f"Perturbation(tau=0.2, weight=4.0); got {self.perturbation!r}."
-                )
-            terms.append((self.perturbation.weight, self.perturbation))
-        for _, term in terms:
-            term.check()
+        terms = self._all_terms()
         with single_threaded_blas(), self._objective(X, y, triplets, terms) as objective:
             solution, M = self._solve(objective, self._start(objective.n_features))
             self._say_if_collapsed(objective, M)
@@ -109,12 +125,14 @@ class TripletLearner(MetricLearner):
 
     def _objective(self, X, y, triplets, terms: Sequence[tuple[float, Term]]) -> Objective:
         """What is minimised: the terms over the triplets of the data."""
-        X, triplets = self._data(X, y, triplets)
-        B = None if self.perturbation is None else self.perturbation.slope_matrix(X.shape[1], X)
-        return Objective(X, triplets, terms, B, self.n_jobs)
+        data = source_of(X).TripletData(self, X, y, triplets)
+        self._look_at(data)
+        B = None if self.perturbation is None else self.perturbation.slope_matrix(data.shape[1], data)
+        return data.objective(terms, B, self.n_jobs)
 
     def _data(self, X, y, triplets) -> tuple[np.ndarray, Triplets]:
-        """The points and their triplets, checked."""
+        """The points and their triplets, checked; both are here."""
+        refuse_collection(self, X)
         X_checked = validate_data(self, X, dtype=np.float64, order="C", ensure_min_samples=2)
         if triplets is not None:
             n = X_checked.shape[0]
@@ -134,7 +152,7 @@ class TripletLearner(MetricLearner):
 
     def _mine(self, X: np.ndarray, y: np.ndarray) -> Triplets:
         """The triplets of labelled points."""
-        return knn_triplets(X, y, self.n_neighbors, self.n_impostors, self.n_jobs)
+        return knn_triplets(X, y, self.n_neighbors, self.n_impostors, self.n_jobs, self.neighbors)
 
     def _solve(self, objective: Objective, M0: np.ndarray | None) -> tuple[Solution, np.ndarray]:
         if not (self.solver is None or isinstance(self.solver, Solver)):
@@ -148,14 +166,20 @@ class TripletLearner(MetricLearner):
             if solver.rescales:  # distances of the order of the hinge's margin, which is 1, whatever the units
                 M0 /= objective.typical_distance(M0, "il") or 1.0
 
-        def function(x: np.ndarray) -> tuple[float, np.ndarray]:
-            value, G = objective(space.metric(x))
-            return value, space.gradient(G, x)
-
-        solution = solver.minimize(function, space, space.start(M0), self._report)
+        solution = solver.minimize(self._function(objective, space), space, space.start(M0), self._report)
         if self.verbose:
             print(f"[{type(self).__name__}] {solution.message}", file=sys.stdout)
         return solution, space.metric(solution.x)
+
+    def _function(self, objective: Objective, space: Space) -> ThroughSpace:
+        """The objective as a function of the space's parameters; over samples too, if it is a sum over anchors."""
+        if type(objective) is not Objective:  # what is learned beside M, or lives elsewhere, is not sampled
+            return ThroughSpace(objective, space)
+
+        def make(X: np.ndarray, triplets: Triplets) -> Objective:
+            return Objective(X, triplets, self._all_terms(), objective.geometry.B, self.n_jobs)
+
+        return OverAnchors(objective, space, make)
 
     def _report(self, progress: Progress) -> bool:
         """Show an iteration if asked to; pass it on to the user's callback."""
@@ -163,6 +187,7 @@ class TripletLearner(MetricLearner):
             print(
                 f"[{type(self).__name__}] iteration {progress.iteration:4d}   "
                 f"objective {progress.value:.6g}   {progress.seconds:.2f} s"
+                + (f"   over {progress.share:.1%} of the anchors" if progress.share < 1 else "")
             )
         return callable(self.callback) and self.callback(progress) is True
 

@@ -14,6 +14,14 @@ def render_html(summary: dict) -> str:
 
     All text is escaped by the template engine. What the script reads is embedded as JSON that cannot end its
     element, and a content security policy lets no script run but the report's own, known by its hash.
+
+    Parameters
+    ----------
+    summary : dict
+
+    Returns
+    -------
+    str
     """
     check_summary(summary)
     try:

@@ -7,7 +7,17 @@ from holdfast.report.numbers import number, percent
 
 
 def render_markdown(summary: dict) -> str:
-    """The verdict, the errors at the radius, the weakest predictions and where it all came from."""
+    """The verdict, the errors at the radius, the weakest predictions and where it all came from.
+
+    Parameters
+    ----------
+    summary : dict
+        As made by ``summarise`` or read from ``report.json``.
+
+    Returns
+    -------
+    str
+    """
     check_summary(summary)
     data, radius = summary["data"], summary["radius"]["value"]
     lines = [

@@ -87,11 +87,24 @@ def fit_learner(learner, X, y, triplets) -> None:
 
 def triplets_for(learner, X: np.ndarray, y: np.ndarray) -> Triplets:
     """The triplets the learner would make (the paper's 3 × 10 for one that makes none)."""
-    return knn_triplets(X, y, getattr(learner, "n_neighbors", 3), getattr(learner, "n_impostors", 10), n_jobs=1)
+    counts = getattr(learner, "n_neighbors", 3), getattr(learner, "n_impostors", 10)
+    return knn_triplets(X, y, *counts, n_jobs=1, neighbors=getattr(learner, "neighbors", "exact"))
 
 
 def adversarial_margins(learner, X: np.ndarray, triplets: Triplets) -> np.ndarray:
-    """``|f| / 2√h`` of every triplet at M = I: Euclidean adversarial margins, of shape (n_triplets,)."""
+    """``|f| / 2√h`` of every triplet at M = I: Euclidean adversarial margins.
+
+    Parameters
+    ----------
+    learner : learner
+        Its perturbation loss, if it has one, says how moves are measured.
+    X : ndarray of shape (n_samples, n_features)
+    triplets : Triplets
+
+    Returns
+    -------
+    ndarray of shape (n_triplets,)
+    """
     p = X.shape[1]
     perturbation = getattr(learner, "perturbation", None)
     B = None if perturbation is None else perturbation.slope_matrix(p, X)
@@ -104,6 +117,14 @@ def adversarial_margins(learner, X: np.ndarray, triplets: Triplets) -> np.ndarra
 
 def g_mean(y_true, y_pred) -> float:
     """The geometric mean of the recalls of all classes in ``y_true``.
+
+    Parameters
+    ----------
+    y_true, y_pred : array-likes of shape (n_samples,)
+
+    Returns
+    -------
+    float
 
     Examples
     --------

@@ -10,7 +10,12 @@ import numpy as np
 
 @dataclass(frozen=True)
 class Uniform:
-    """The uniform distribution on an interval."""
+    """The uniform distribution on an interval.
+
+    Attributes
+    ----------
+    low, high : float
+    """
 
     low: float
     high: float
@@ -22,7 +27,16 @@ class Uniform:
 
 @dataclass(frozen=True)
 class Known:
-    """What a range may depend on: the data, and what has been drawn before."""
+    """What a range may depend on: the data, and what has been drawn before.
+
+    Attributes
+    ----------
+    n_features : int
+    tau_max : float
+        The 90th percentile of the Euclidean adversarial margins.
+    drawn : mapping
+        Parameters drawn so far, by name.
+    """
 
     n_features: int
     tau_max: float

@@ -51,7 +51,24 @@ class Solution:
 
 @dataclass(frozen=True)
 class Progress:
-    """One iteration, as a callback sees it; a callback that returns True ends the run."""
+    """One iteration, as a callback sees it; a callback that returns True ends the run.
+
+    Attributes
+    ----------
+    iteration : int
+        From 0, the start.
+    value : float
+        The objective.
+    step : float
+        Length of the step, in the solver's own units.
+    x : ndarray
+        The parameters.
+    n_evaluations : int
+    seconds : float
+        Since the run began.
+    share : float
+        Of the data behind ``value``: below 1 for a solver that works on samples.
+    """
 
     iteration: int
     value: float
@@ -59,6 +76,7 @@ class Progress:
     x: np.ndarray
     n_evaluations: int
     seconds: float
+    share: float = 1.0
 
 
 Callback = Callable[[Progress], object]
@@ -107,6 +125,11 @@ class Run:
         self._began = time.perf_counter()
         self.trace: list[float] = []
         self.n_evaluations = 0
+        self._share = 1.0
+
+    def turn_to(self, fun: Function, share: float) -> None:
+        """From here on minimise ``fun``, which is the objective over a share of the data."""
+        self._fun, self._share = fun, share
 
     def evaluate(self, x: np.ndarray) -> tuple[float, np.ndarray]:
         """Value and gradient, counted."""
@@ -120,7 +143,7 @@ class Run:
         if self._callback is None:
             return False
         seconds = time.perf_counter() - self._began
-        state = Progress(len(self.trace) - 1, value, step, x, self.n_evaluations, seconds)
+        state = Progress(len(self.trace) - 1, value, step, x, self.n_evaluations, seconds, self._share)
         return self._callback(state) is True
 
     def finish(self, x: np.ndarray, value: float, stopped: str | None) -> Solution:
