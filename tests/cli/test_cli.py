@@ -7,6 +7,8 @@ import pickle
 import signal
 import subprocess
 import sys
+import threading
+import time
 import zipfile
 from pathlib import Path
 
@@ -220,10 +222,25 @@ def test_traceback_on_request(folder):
     assert "Traceback" in done.stderr
 
 
+class _Screen(threading.Thread):
+    """Reads a terminal until it is closed, as a terminal does: a program that writes must never have to wait."""
+
+    def __init__(self, ours: int):
+        super().__init__(daemon=True)
+        self._ours, self.seen = ours, ""
+        self.start()
+
+    def run(self):
+        with contextlib.suppress(OSError):  # a closed terminal
+            while more := os.read(self._ours, 4096).decode(errors="replace"):
+                self.seen += more
+
+
 @pytest.mark.parametrize(("how", "code"), [(signal.SIGKILL, -9), (signal.SIGINT, 130)])
 def test_a_stopped_audit_leaves_no_report(tmp_path, how, code):
     """On a terminal there are progress bars; once they are seen, the program is stopped."""
     ours, theirs = os.openpty()
+    screen = _Screen(ours)
     with subprocess.Popen(
         [PROGRAM, "audit", "wdbc", "--out", "result"],
         cwd=tmp_path,
@@ -233,19 +250,16 @@ def test_a_stopped_audit_leaves_no_report(tmp_path, how, code):
         text=True,
     ) as process:
         os.close(theirs)
-        seen = ""
-        while "Tuning the" not in seen:
-            seen += os.read(ours, 4096).decode(errors="replace")
+        while "Tuning the" not in screen.seen and process.poll() is None:
+            time.sleep(0.05)
         process.send_signal(how)
-        process.communicate(timeout=200)
+        process.communicate()
+    screen.join(10)
+    os.close(ours)
     assert process.returncode == code
     assert list(tmp_path.iterdir()) == []
-    with contextlib.suppress(OSError):  # a closed terminal
-        while more := os.read(ours, 4096).decode(errors="replace"):
-            seen += more
-    os.close(ours)
-    assert "Traceback" not in seen
-    assert ("half-written" in seen) == (how == signal.SIGINT)
+    assert "Traceback" not in screen.seen
+    assert ("half-written" in screen.seen) == (how == signal.SIGINT)
 
 
 def test_a_failure_while_writing_leaves_what_was_there(tmp_path, monkeypatch):

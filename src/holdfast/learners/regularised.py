@@ -12,7 +12,7 @@ from holdfast.terms.base import MatrixTerm
 class RegularisedLMNN(TripletLearner):
     """``push + weight · regulariser(M) + perturbation``; a subclass names the regulariser."""
 
-    _when_collapsed = "Lower weight, or add a perturbation loss."
+    _when_collapsed = "Lower weight"
 
     def __init__(
         self,

@@ -77,7 +77,7 @@ class SCML(TripletLearner):
     True
     """
 
-    _when_collapsed = "Lower eta, or add a perturbation loss."
+    _when_collapsed = "Lower eta"
 
     def __init__(
         self,

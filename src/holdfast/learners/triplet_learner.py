@@ -93,7 +93,7 @@ class TripletLearner(MetricLearner):
     def _keep(self, solution: Solution) -> None:
         """Note what else the solution tells, as attributes."""
 
-    _when_collapsed = "Raise mu, or add a perturbation loss."
+    _when_collapsed = "Raise mu"
 
     def fit(self, X, y=None, triplets=None):
         """Learn the metric from labels, or from triplets.
@@ -133,15 +133,15 @@ class TripletLearner(MetricLearner):
     def _data(self, X, y, triplets) -> tuple[np.ndarray, Triplets]:
         """The points and their triplets, checked; both are here."""
         refuse_collection(self, X)
-        X_checked = validate_data(self, X, dtype=np.float64, order="C", ensure_min_samples=2)
         if triplets is not None:
-            n = X_checked.shape[0]
+            X = validate_data(self, X, dtype=np.float64, order="C", ensure_min_samples=2)
             if not isinstance(triplets, Triplets):
-                triplets = Triplets(triplets, n)
-            if triplets.n_samples != n:
-                raise ValueError(f"The triplets refer to {triplets.n_samples} points, but X has {n} rows.")
-            return X_checked, triplets
+                triplets = Triplets(triplets, len(X))
+            if triplets.n_samples != len(X):
+                raise ValueError(f"The triplets refer to {triplets.n_samples} points, but X has {len(X)} rows.")
+            return X, triplets
         if y is None:
+            validate_data(self, X, dtype=np.float64, ensure_min_samples=2)  # what is wrong with X comes first
             raise ValueError(
                 f"{type(self).__name__} requires y to be passed, but the target y is None; "
                 "pass class labels, or triplets=... instead."
@@ -194,9 +194,10 @@ class TripletLearner(MetricLearner):
     def _say_if_collapsed(self, objective: Objective, M: np.ndarray) -> None:
         """A metric that sees no distance at all solves nothing: say so."""
         if objective.largest_distance(M) < 1e-6:
+            loss = "add a" if self.perturbation is None else "raise the weight of the"
             warnings.warn(
                 f"{type(self).__name__} learned a metric that is zero on this data: the push is "
-                f"outweighed. {self._when_collapsed}",
+                f"outweighed. {self._when_collapsed}, or {loss} perturbation loss.",
                 ConvergenceWarning,
                 stacklevel=3,
             )
