@@ -48,11 +48,12 @@ class TripletGeometry:
         n, p = X.shape
         n_pairs = len(triplets.pairs) + (len(triplets.slope_pairs) if with_slope else 0)
         work = 0.08 * n * p * p + 0.4 * n_pairs * p + 10.0 * len(triplets)  # nanoseconds, as measured
-        self.workers = Workers(n_threads(n_jobs) if work > _WORTH_THREADS else 1)
-        self._distance = _PairLoop(triplets.pairs, self.workers, p)
-        self._slope = _PairLoop(triplets.slope_pairs, self.workers, p) if with_slope else None
+        small = work <= _WORTH_THREADS  # one thread, whatever n_jobs says, so one block
+        self.workers = Workers(1 if small else n_threads(n_jobs))
+        self._rows = [slice(0, n)] if small else blocks(n)
+        self._distance = _PairLoop(triplets.pairs, self.workers, p, len(self._rows))
+        self._slope = _PairLoop(triplets.slope_pairs, self.workers, p, len(self._rows)) if with_slope else None
         self.targets = triplets.ij[triplets.targets]
-        self._rows = blocks(n)
         self._C = None if B is None else _square_root(B)
         self._M = np.eye(p)
         self._Z = np.empty((n, p))  # forwards Z, backwards half a Laplacian
@@ -138,7 +139,7 @@ class TripletGeometry:
 class _PairLoop:
     """One set of pairs and its loops, cut for the threads at hand; its arrays are re-used."""
 
-    def __init__(self, pairs: Pairs, workers: Workers, width: int):
+    def __init__(self, pairs: Pairs, workers: Workers, width: int, n_blocks: int):
         self.pairs, self._workers = pairs, workers
         self.form, self.weight, self.weight_il = np.empty((3, len(pairs)))
         self.indptr = pairs.indptr
@@ -146,7 +147,7 @@ class _PairLoop:
         self._parts = workers.cut(len(pairs))
         # A row's pairs are those with later rows, so the first rows have the most: blocks of equal work.
         self._rows = balanced(self.indptr, 2 * workers.threads if workers.threads > 1 else 1)
-        self.blocks = balanced(self.indptr + width // 4 * np.arange(self.indptr.size), len(blocks(pairs.n_samples)))
+        self.blocks = balanced(self.indptr + width // 4 * np.arange(self.indptr.size), n_blocks)
 
     def forms(self, U: np.ndarray, V: np.ndarray) -> np.ndarray:
         """``(u_i − u_j)·(v_i − v_j)`` of every pair."""

@@ -52,8 +52,9 @@ def settled(value: float, gradient: np.ndarray) -> tuple[float, np.ndarray]:
 
 def _rounded(x: np.ndarray, digits: int) -> np.ndarray:
     """x in multiples of the last of so many binary digits of its largest entry."""
-    largest = np.abs(x).max()
-    if not np.isfinite(largest):
+    largest = max(x.max(), -x.min())
+    if not largest < 1e290:  # what is added below would overflow
         return x
     unit = np.ldexp(1.0, max(int(np.frexp(largest)[1]) - digits, -1000))
-    return np.round(x / unit) * unit
+    shift = np.ldexp(1.5 * unit, 52)  # numbers of this size are multiples of the unit: adding it rounds to one
+    return (x + shift) - shift
