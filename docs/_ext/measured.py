@@ -1,7 +1,7 @@
 """``{measured} benchmarks/…/table.csv``: a table of measurements, read from its file when the site is built.
 
 So that no number is copied by hand. Options: ``columns``, a list such as ``learner, seconds=seconds a fit``
-(name in the file = title on the page; all columns by default), ``where``, such as ``problem=digits, threads=1``,
+(name in the file = title on the page; all columns by default), ``where``, such as ``problem=digits, threads!=1``,
 and ``digits``, the number of significant digits (3).
 """
 
@@ -24,13 +24,18 @@ def pairs(text: str) -> dict[str, str]:
 
 def chosen(rows: list[dict[str, str]], columns: dict[str, str], where: dict[str, str]) -> list[dict[str, str]]:
     """The rows and columns asked for; what the file does not have is an error that names it."""
-    missing = sorted({*columns, *where} - rows[0].keys())
+    missing = sorted({*columns, *(name.removesuffix("!") for name in where)} - rows[0].keys())
     if missing:
         raise ValueError(f"no column {', '.join(missing)}; there are {', '.join(rows[0])}")
-    kept = [row for row in rows if all(row[name] == value for name, value in where.items())]
+    kept = [row for row in rows if all(_fits(row, name, value) for name, value in where.items())]
     if not kept:
         raise ValueError(f"no row where {where}")
     return [{title: row[name] for name, title in columns.items()} for row in kept]
+
+
+def _fits(row: dict[str, str], name: str, value: str) -> bool:
+    """Whether ``name=value`` holds, or for a name that ends in ! does not."""
+    return (row[name.removesuffix("!")] == value) != name.endswith("!")
 
 
 def readable(cell: str, digits: int) -> str:

@@ -24,6 +24,7 @@ def measured(monkeypatch):
 def test_rows_and_columns_are_chosen(measured):
     columns = measured.pairs("learner=who, ms")
     assert measured.chosen(ROWS, columns, {"n": "20"}) == [{"who": "B", "ms": ""}]
+    assert measured.chosen(ROWS, columns, measured.pairs("n!=20")) == [{"who": "A", "ms": "1.23456"}]
 
 
 @pytest.mark.parametrize(
