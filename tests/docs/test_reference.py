@@ -13,7 +13,8 @@ from tests.docs.pages import DOCS
 
 INDEX = (DOCS / "api" / "index.md").read_text(encoding="utf-8")
 LISTED = set(re.findall(r"^   ~?(holdfast\.[\w.]+)$", INDEX, re.MULTILINE))
-PACKAGES = [f"holdfast.{m.name}" for m in pkgutil.iter_modules(holdfast.__path__) if m.ispkg and m.name != "cli"]
+INTERNAL = {"cli", "rows"}  # the program, and how learners find their rows: nothing in them is for others to import
+PACKAGES = [f"holdfast.{m.name}" for m in pkgutil.iter_modules(holdfast.__path__) if m.ispkg and m.name not in INTERNAL]
 
 
 def public(module: str) -> dict[str, object]:
