@@ -20,7 +20,7 @@ from sklearn.utils.validation import validate_data
 from holdfast.certificates.certificate import Certificate
 from holdfast.constraints import Triplets
 from holdfast.constraints.neighbor_search import as_search
-from holdfast.constraints.neighbors import _say_small_classes as say_small_classes
+from holdfast.constraints.neighbors import say_small_classes
 from holdfast.geometry.proxy_geometry import ProxyGeometry
 from holdfast.parameters import check_count
 from holdfast.rows import tasks

@@ -67,7 +67,7 @@ def knn_triplets(
             "away: metric learning needs at least two classes."
         )
     sizes = np.bincount(y)
-    _say_small_classes(labels, sizes, n_neighbors)
+    say_small_classes(labels, sizes, n_neighbors)
     n = X.shape[0]
     n_impostors = n if n_impostors is None else n_impostors
     every = n_impostors >= n - sizes.min()
@@ -87,7 +87,8 @@ def knn_triplets(
     return Triplets._trusted(i, j, l, n)
 
 
-def _say_small_classes(labels: np.ndarray, sizes: np.ndarray, n_neighbors: int) -> None:
+def say_small_classes(labels: np.ndarray, sizes: np.ndarray, n_neighbors: int) -> None:
+    """Warn of classes with too few members for their targets; raise if none has two."""
     if sizes.max() < 2:
         raise ValueError(
             "Every class has a single member, so no point has a target neighbour: metric learning "
