@@ -19,13 +19,22 @@ def test_triplets_refer_to_distinct_pairs(rows):
         (triplets.pairs, triplets.il, (0, 2)),
         (triplets.slope_pairs, triplets.jl, (1, 2)),
     ):
-        named = np.sort(np.array(rows)[:, ends], axis=1)
-        np.testing.assert_array_equal(np.column_stack([pairs.first, pairs.second])[place], named)
-        listed = list(zip(pairs.first.tolist(), pairs.second.tolist(), strict=True))
-        assert listed == sorted(set(listed))
+        named = np.array(rows)[:, ends]
+        listed = np.column_stack([pairs.first, pairs.second])
+        np.testing.assert_array_equal(np.sort(listed[place], axis=1), np.sort(named, axis=1))
+        assert len({frozenset(pair) for pair in listed.tolist()}) == len(pairs)
+        assert (np.diff(pairs.first) >= 0).all()
     expected = {(i, j) for i, j, _ in rows}
     found = np.array(rows)[triplets.targets][:, :2].tolist()
     assert sorted(map(tuple, found)) == sorted(expected)
+
+
+@given(triplet_rows)
+def test_a_pair_stands_under_its_anchor(rows):
+    pairs = Triplets(rows, 9).pairs
+    named = {(i, other) for i, j, l in rows for other in (j, l)}
+    for pair in zip(pairs.first.tolist(), pairs.second.tolist(), strict=True):
+        assert pair in named and (pair[0] < pair[1] or pair[::-1] not in named)
 
 
 @given(triplet_rows)

@@ -122,10 +122,16 @@ def test_proxies_rest_after_their_steps(data):
 def test_other_lengths_of_rows(loss, data):
     X, y = data
     unit, long = (
-        ProxyNCA(1, perturbation=Perturbation(0.2 * s, 1 / s**2) if loss else None, random_state=0).fit(X * s, y)
+        ProxyNCA(
+            1,
+            perturbation=Perturbation(0.2 * s, 1 / s**2) if loss else None,
+            random_state=0,
+            callback=lambda progress: progress.iteration == 20,  # at the kinks of the loss, later, paths part
+        ).fit(X * s, y)
         for s in (1, 8)
     )
-    np.testing.assert_allclose(long.prototypes_, 8 * unit.prototypes_, rtol=1e-3, atol=1e-3)
+    np.testing.assert_allclose(long.objective_, unit.objective_, rtol=1e-6)
+    np.testing.assert_allclose(long.prototypes_, 8 * unit.prototypes_, rtol=1e-4, atol=1e-4)
     free = ProxyNCA(n_proxies=1, normalize=False, random_state=0).fit(X * 7, y)
     assert np.ptp(np.linalg.norm(free.prototypes_, axis=1)) > 1e-3
 

@@ -26,24 +26,54 @@ def group(keys, n_groups):
 
 @njit(nogil=True, cache=True)
 def unique_unordered(i, j, n):
-    """The distinct unordered pairs {i, j}, sorted, and for each input its place among them."""
-    low = np.minimum(i, j)
-    high = np.maximum(i, j)
-    # Stable sort by the high index, then by the low one: lexicographic order in linear time.
-    _, by_high = group(high, n)
-    low_then = np.empty_like(low)
-    for t in range(low.size):
-        low_then[t] = low[by_high[t]]
-    _, by_low = group(low_then, n)
-    first = np.empty_like(low)
-    second = np.empty_like(low)
-    inverse = np.empty(low.size, np.int32)
+    """The distinct unordered pairs {i, j}, and for each input its place among them.
+
+    A pair stands under the point that was named first in it (under the smaller, if each was), and the pairs are in
+    the order of these points. Linear in time: who was met under a point is marked, not sorted.
+    """
+    indptr, order = group(i, n)
+    first = np.empty_like(i)  # the distinct ordered pairs (i, j)
+    second = np.empty_like(j)
+    place = np.empty(i.size, np.int32)
+    met_under = np.full(n, -1, np.int32)  # of each j, the last i it was met under, and the pair's place
+    met_at = np.empty(n, np.int32)
     count = 0
-    for t in range(low.size):
-        source = by_high[by_low[t]]
-        if count == 0 or first[count - 1] != low[source] or second[count - 1] != high[source]:
-            first[count] = low[source]
-            second[count] = high[source]
+    for u in range(n):
+        for t in order[indptr[u] : indptr[u + 1]]:
+            v = j[t]
+            if met_under[v] != u:
+                met_under[v], met_at[v] = u, count
+                first[count], second[count] = u, v
+                count += 1
+            place[t] = met_at[v]
+    return _without_reverse(first[:count], second[:count], place, n)
+
+
+@njit(nogil=True, cache=True)
+def _without_reverse(first, second, place, n):
+    """Of the pairs (u, v) and (v, u), sorted by their first points, only the one with the smaller first."""
+    to, into = group(second, n)  # the pairs that end at each point
+    new = np.empty(first.size, np.int32)
+    met_under = np.full(n, -1, np.int32)
+    twin = np.full(first.size, -1, np.int32)  # of (v, u), v > u, the pair (u, v) if there is one
+    met_at = np.empty(n, np.int32)
+    t = 0
+    for u in range(n):
+        while t < first.size and first[t] == u:
+            met_under[second[t]], met_at[second[t]] = u, t
+            t += 1
+        for r in into[to[u] : to[u + 1]]:
+            v = first[r]
+            if v > u and met_under[v] == u:
+                twin[r] = met_at[v]
+    count = 0
+    for r in range(first.size):  # a twin comes before, so it has its new place
+        if twin[r] < 0:
+            first[count], second[count] = first[r], second[r]
+            new[r] = count
             count += 1
-        inverse[source] = count - 1
-    return first[:count].copy(), second[:count].copy(), inverse
+        else:
+            new[r] = new[twin[r]]
+    for t in range(place.size):
+        place[t] = new[place[t]]
+    return first[:count].copy(), second[:count].copy(), place

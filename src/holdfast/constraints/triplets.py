@@ -15,7 +15,8 @@ class Pairs:
     Attributes
     ----------
     first, second : int32 arrays of shape (n_pairs,)
-        ``first < second``, in lexicographic order.
+        In the order of ``first``, the point a pair was named under: of a triplet's own pairs the anchor, so that what
+        an anchor needs lies together.
     n_samples : int
         Number of points the indices refer to.
     """

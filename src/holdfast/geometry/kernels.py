@@ -99,7 +99,7 @@ def degrees(first, second, weight, out):
 
 @njit(nogil=True, cache=True, fastmath=_fast)
 def half_laplacian(indptr, second, weight, degree, X, out, start, stop):
-    """``out[i] = degree_i x_i / 2 - sum over pairs {i, j}, i < j, of weight_ij x_j``, four at a time.
+    """``out[i] = degree_i x_i / 2 - sum over the pairs {i, j} that stand under i of weight_ij x_j``, four at a time.
 
     Half of Lap(weight) X in the sense that ``Xᵀ Lap X = Xᵀ out + outᵀ X``: a pair is met once, not twice.
     """

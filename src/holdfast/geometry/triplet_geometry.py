@@ -145,7 +145,7 @@ class _PairLoop:
         self.indptr = pairs.indptr
         self._degree = np.empty(pairs.n_samples)
         self._parts = workers.cut(len(pairs))
-        # A row's pairs are those with later rows, so the first rows have the most: blocks of equal work.
+        # Rows have different numbers of pairs: blocks of equal work.
         self._rows = balanced(self.indptr, 2 * workers.threads if workers.threads > 1 else 1)
         self.blocks = balanced(self.indptr + width // 4 * np.arange(self.indptr.size), n_blocks)
 

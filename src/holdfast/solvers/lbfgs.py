@@ -1,10 +1,13 @@
 """Limited-memory BFGS, the default: over factors of the metric, or non-negative weights."""
 
+from collections.abc import Callable
+
 import numpy as np
 from scipy.optimize import minimize
 
 from holdfast.rows.sums import settled
 from holdfast.solvers.base import Callback, Function, Run, Solution, Solver
+from holdfast.solvers.quasi_newton import descend
 from holdfast.spaces import Space
 
 _SETTLED = 1e-5  # a smaller tol needs the digits that rounding takes
@@ -42,7 +45,7 @@ class LBFGS(Solver):
 
     needs = "bounds"
 
-    def __init__(self, max_iter: int = 1000, tol: float = 3e-4, memory: int = 10, patience: int = 5):
+    def __init__(self, max_iter: int = 1000, tol: float = 3e-4, memory: int = 10, patience: int = 4):
         self.max_iter = max_iter
         self.tol = tol
         self.memory = memory
@@ -66,34 +69,21 @@ class LBFGS(Solver):
             run.record(values[0], 0.0, x0)
         stopped: str | None = None
 
-        def after(x: np.ndarray) -> None:
+        def after() -> bool:
             nonlocal stopped
             values.append(state.best)
             if run.record(state.best, 1.0, state.best_x):
                 stopped = "stopped by the callback"
             elif self._settled(values):
                 stopped = f"the objective fell by less than {self.tol:g} of itself over {self.patience} iterations"
-            if stopped:
-                raise StopIteration
+            return stopped is not None or len(run.trace) > self.max_iter
 
         while stopped is None and len(run.trace) <= self.max_iter:
             before = len(run.trace)
-            left = self.max_iter + 1 - before
-            minimize(
-                state.evaluate,
-                state.best_x.ravel(),
-                jac=True,
-                method="L-BFGS-B",
-                bounds=bounds,
-                callback=after,
-                options={
-                    "maxiter": left,
-                    "maxfun": 20 * left + 20,
-                    "maxcor": self.memory,
-                    "ftol": 0.0,
-                    "gtol": 0.0,
-                },
-            )
+            if bounds is None:
+                descend(state.evaluate, state.best_x.ravel(), self.memory, after)
+            else:
+                _descend_within(bounds, state.evaluate, state.best_x.ravel(), self.memory, after)
             # A kink can end the line search; a fresh start from the steepest direction gets past it.
             if stopped is None and len(run.trace) == before:
                 stopped = "no lower objective along any direction tried"
@@ -105,8 +95,19 @@ class LBFGS(Solver):
         return trace[-self.patience - 1] - trace[-1] <= self.tol * abs(trace[-1])
 
 
+def _descend_within(bounds, evaluate: Function, x: np.ndarray, memory: int, after: Callable[[], bool]) -> None:
+    """As :func:`~holdfast.solvers.quasi_newton.descend`, within bounds, by scipy."""
+
+    def callback(x: np.ndarray) -> None:
+        if after():
+            raise StopIteration
+
+    limits = {"maxiter": 10**9, "maxfun": 10**9, "maxcor": memory, "ftol": 0.0, "gtol": 0.0}
+    minimize(evaluate, x, jac=True, method="L-BFGS-B", bounds=bounds, callback=callback, options=limits)
+
+
 class _State:
-    """The function as scipy wants it (flat), remembering the last point and the best."""
+    """The function of a flat x, remembering the last point and the best."""
 
     def __init__(self, run: Run, shape: tuple[int, ...], settles: bool):
         self._run, self._shape, self._settles = run, shape, settles

@@ -1,0 +1,118 @@
+"""Quasi-Newton steps without constraints: the inverse Hessian from past moves, and how far to go along a direction."""
+
+from collections.abc import Callable
+
+import numpy as np
+from scipy.linalg.lapack import dtrtrs
+
+from holdfast.solvers.base import Function
+
+_FIRST = 0.1  # of the size of x: the first step, when nothing is known of the curvature
+_LOWER, _FLATTER = 1e-4, 0.9  # of what the slope at the start promises; a step must make f lower and the slope flatter
+_TRIALS = 20
+
+
+class InverseHessian:
+    """``H g = γ (g − Y a) + S c``, with the last ``memory`` moves S of x and Y of the gradient as columns.
+
+    ``R a = Sᵀ g`` and ``Rᵀ c = D a + γ (YᵀY a − Yᵀ g)``, where R is the upper triangle of ``SᵀY``, D its diagonal, and
+    ``γ = sᵀy / yᵀy`` of the last move. Nothing is as large as the square of x.
+
+    Parameters
+    ----------
+    memory : int
+    size : int
+        Of x.
+
+    References
+    ----------
+    Byrd, Nocedal and Schnabel, "Representations of quasi-Newton matrices and their use in limited memory methods",
+    Mathematical Programming 63, 1994, Eq. 3.1.
+    """
+
+    def __init__(self, memory: int, size: int):
+        self._S, self._Y = np.zeros((2, memory, size))
+        self._SY, self._YY = np.zeros((2, memory, memory))
+        self._slots: list[int] = []  # rows of S and Y, oldest move first
+
+    def learn(self, s: np.ndarray, y: np.ndarray) -> None:
+        """Take in a move; one along which the gradient does not grow says nothing, and is left out."""
+        if not s @ y > 1e-12 * np.sqrt((s @ s) * (y @ y)):
+            return
+        full = len(self._slots) == len(self._S)
+        slot = self._slots.pop(0) if full else len(self._slots)
+        self._slots.append(slot)
+        self._S[slot], self._Y[slot] = s, y
+        self._SY[:, slot] = self._S @ y  # of SᵀY only the upper triangle is read: older s with newer y
+        self._YY[:, slot] = self._YY[slot] = self._Y @ y
+
+    def apply(self, g: np.ndarray) -> np.ndarray | None:
+        """``H g``; None if no move is known."""
+        if not self._slots:
+            return None
+        order = np.array(self._slots)
+        R, YY = self._SY[np.ix_(order, order)], self._YY[np.ix_(order, order)]
+        gamma = R[-1, -1] / YY[-1, -1]
+        Yg = (self._Y @ g)[order]
+        a = dtrtrs(R, (self._S @ g)[order])[0]
+        c = dtrtrs(R, R.diagonal() * a + gamma * (YY @ a - Yg), trans=1)[0]
+        used = slice(0, len(order))
+        in_slots = np.empty((2, len(order)))
+        in_slots[:, order] = a, c
+        return gamma * (g - in_slots[0] @ self._Y[used]) + in_slots[1] @ self._S[used]
+
+
+def descend(evaluate: Function, x: np.ndarray, memory: int, after: Callable[[], bool]) -> None:
+    """Step down from x until ``after()``, asked after every step, says so, or no step along a direction will do.
+
+    Parameters
+    ----------
+    evaluate : callable
+        ``evaluate(x) -> value, gradient``, both arrays flat.
+    x : ndarray of shape (size,)
+    memory : int
+        Moves from which the curvature is known.
+    after : callable
+    """
+    H = InverseHessian(memory, x.size)
+    f, g = evaluate(x)
+    while np.isfinite(f) and g.any():
+        step = H.apply(g)
+        if step is None:
+            step = (_FIRST * np.sqrt((x @ x) / (g @ g)) or 1.0) * g
+        found = _along(evaluate, x, f, g, -step)
+        if found is None:
+            return
+        x_new, f, g_new = found
+        H.learn(x_new - x, g_new - g)
+        x, g = x_new, g_new
+        if after():
+            return
+
+
+def _along(evaluate: Function, x: np.ndarray, f: float, g: np.ndarray, d: np.ndarray):
+    """A point x + t d where f is lower and flatter, its value and gradient; None if none is found.
+
+    Too far, where f is not lower by a share of what the slope promises; too near, where it still falls steeply. Between
+    the two t is halved, which kinks do not mind.
+
+    References
+    ----------
+    Lewis and Overton, "Nonsmooth optimization via quasi-Newton methods", Mathematical Programming 141, 2013.
+    """
+    slope = g @ d
+    if not slope < 0:
+        return None
+    near, far, t = 0.0, np.inf, 1.0
+    lower = None
+    for _ in range(_TRIALS):
+        x_new = x + t * d
+        f_new, g_new = evaluate(x_new)
+        if f_new <= f + _LOWER * t * slope:
+            near, lower = t, (x_new, f_new, g_new)
+            if g_new @ d >= _FLATTER * slope:
+                break
+        else:
+            far = t
+        t = 2.0 * t if far == np.inf else 0.5 * (near + far)
+    return lower
