@@ -34,7 +34,8 @@ def test_a_pair_stands_under_its_anchor(rows):
     pairs = Triplets(rows, 9).pairs
     named = {(i, other) for i, j, l in rows for other in (j, l)}
     for pair in zip(pairs.first.tolist(), pairs.second.tolist(), strict=True):
-        assert pair in named and (pair[0] < pair[1] or pair[::-1] not in named)
+        assert pair in named
+        assert pair[0] < pair[1] or pair[::-1] not in named
 
 
 @given(triplet_rows)

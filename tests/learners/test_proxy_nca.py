@@ -1,5 +1,7 @@
 """ProxyNCA: gradients by finite differences, the loss as stated, prototypes that predict."""
 
+from itertools import count
+
 import numpy as np
 import pytest
 from sklearn.datasets import load_wine, make_blobs
@@ -121,15 +123,14 @@ def test_proxies_rest_after_their_steps(data):
 @pytest.mark.parametrize("loss", [False, True])
 def test_other_lengths_of_rows(loss, data):
     X, y = data
-    unit, long = (
-        ProxyNCA(
-            1,
-            perturbation=Perturbation(0.2 * s, 1 / s**2) if loss else None,
-            random_state=0,
-            callback=lambda progress: progress.iteration == 20,  # at the kinks of the loss, later, paths part
-        ).fit(X * s, y)
-        for s in (1, 8)
-    )
+
+    def early(s):
+        """Twenty steps on rows of length s; later, at the kinks of the loss, paths part."""
+        told = count()
+        perturbation = Perturbation(0.2 * s, 1 / s**2) if loss else None
+        return ProxyNCA(1, perturbation=perturbation, random_state=0, callback=lambda _: next(told) == 20).fit(X * s, y)
+
+    unit, long = early(1), early(8)
     np.testing.assert_allclose(long.objective_, unit.objective_, rtol=1e-6)
     np.testing.assert_allclose(long.prototypes_, 8 * unit.prototypes_, rtol=1e-4, atol=1e-4)
     free = ProxyNCA(n_proxies=1, normalize=False, random_state=0).fit(X * 7, y)
