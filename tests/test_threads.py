@@ -6,21 +6,26 @@ from hypothesis import given
 from hypothesis import strategies as st
 from threadpoolctl import threadpool_info
 
-from holdfast.threads import Workers, blocks, n_threads, single_threaded_blas
+from holdfast.threads import Workers, blocks, n_threads, pieces, single_threaded_blas
 
 
-@given(st.integers(0, 100_000), st.one_of(st.none(), st.integers(1, 5000)))
-def test_blocks_cover_every_row_once(n, at_most):
-    parts = blocks(n, at_most)
+@given(st.integers(0, 100_000), st.integers(1, 50))
+def test_blocks_cover_every_row_once(n, count):
+    parts = blocks(n, count)
+    assert len(parts) == count
     covered = np.concatenate([np.arange(part.start, part.stop) for part in parts])
     np.testing.assert_array_equal(covered, np.arange(n))
-    if at_most is not None:
-        assert all(part.stop - part.start <= at_most for part in parts)
+    assert np.ptp([part.stop - part.start for part in parts]) <= 1
+
+
+def test_little_work_is_not_cut():
+    assert pieces(0.0) == pieces(1e5) == 1
+    assert 1 < pieces(1e6) < pieces(1e9) == pieces(1e12)
 
 
 @pytest.mark.parametrize("threads", [1, 2, 5])
 def test_workers_return_results_in_order_and_pass_errors_on(threads):
-    parts = blocks(3000)
+    parts = blocks(3000, 8)
     with Workers(threads) as workers:
         assert workers.map(lambda part: part.start, parts) == [part.start for part in parts]
 

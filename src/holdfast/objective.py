@@ -10,6 +10,8 @@ from holdfast.geometry.kernels import add_scaled, take, take_both
 from holdfast.terms.base import MatrixTerm, TripletTerm
 from holdfast.threads import blocks
 
+_FIT_CACHE = 32768  # triplets whose arrays fit the cache of a core
+
 
 class Objective:
     """``J(M) = Σ weight · (mean over S or R of a triplet term) + Σ weight · matrix term(M)``.
@@ -42,8 +44,8 @@ class Objective:
         self._reads_h = any(term.reads_h for _, term in self._over_R)
         self.triplets = triplets
         self.geometry = TripletGeometry(X, triplets, B, self._reads_h, n_jobs)
-        # Blocks of triplets whose arrays fit the cache; the partials are kept from call to call.
-        self._parts = blocks(len(triplets), at_most=32768)
+        # The partials are kept from call to call.
+        self._parts = blocks(len(triplets), count=-(-len(triplets) // _FIT_CACHE))
         self._partials = [np.empty(len(triplets)) for _ in range(3 if self._reads_h else 2)]
 
     def __call__(self, M: np.ndarray) -> tuple[float, np.ndarray]:

@@ -22,8 +22,9 @@ from threadpoolctl import ThreadpoolController
 
 Part = TypeVar("Part")
 
-# Blocks are at least this long and at most this many: enough to balance, few enough to cost nothing.
-_MIN_ROWS, _MAX_BLOCKS = 128, 8
+# Blocks are at least this long, in nanoseconds of work, and at most this many: enough to balance, few enough to
+# cost nothing.
+_MIN_WORK, _MAX_BLOCKS = 250_000, 16
 
 
 def n_threads(n_jobs: int | None) -> int:
@@ -37,9 +38,13 @@ def n_threads(n_jobs: int | None) -> int:
     return int(joblib.effective_n_jobs(n_jobs))
 
 
-def blocks(n: int, at_most: int | None = None) -> list[slice]:
-    """Cut ``range(n)`` into nearly equal slices (of a largest length); it depends on ``n`` alone."""
-    count = max(1, min(_MAX_BLOCKS, n // _MIN_ROWS) if at_most is None else -(-n // at_most))
+def pieces(nanoseconds: float) -> int:
+    """Into how many blocks work of this length is cut, whatever the number of threads."""
+    return int(min(max(nanoseconds / _MIN_WORK, 1), _MAX_BLOCKS))
+
+
+def blocks(n: int, count: int) -> list[slice]:
+    """Cut ``range(n)`` into ``count`` nearly equal slices."""
     edges = np.linspace(0, n, count + 1).astype(int).tolist()
     return [slice(start, stop) for start, stop in pairwise(edges)]
 
@@ -69,7 +74,7 @@ class Workers:
 
     def cut(self, n: int) -> list[slice]:
         """Slices of ``range(n)``, a few a thread, for work whose result does not depend on the cut."""
-        return blocks(n, at_most=max(1, -(-n // (2 * self.threads)))) if self.threads > 1 else [slice(0, n)]
+        return blocks(n, 2 * self.threads if self.threads > 1 else 1)
 
     def map(self, task: Callable[[Part], object], parts: list[Part]) -> list:
         """``[task(part) for part in parts]``; the tasks must release the GIL to gain."""

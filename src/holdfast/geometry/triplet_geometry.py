@@ -6,10 +6,11 @@ from scipy.sparse import csr_array, diags_array
 
 from holdfast.constraints import Pairs, Triplets
 from holdfast.geometry.kernels import degrees, half_laplacian, pair_forms, pair_squares, scatter
-from holdfast.threads import Workers, balanced, blocks, n_threads
+from holdfast.geometry.layout import padded, padded_rows
+from holdfast.threads import Workers, balanced, blocks, n_threads, pieces
 
 # Nanoseconds an evaluation must take to gain from threads: waking them costs a tenth of a millisecond, several
-# times, and what one core has in its cache the other has to fetch.
+# times, and what one core has in its cache the other has to fetch. What takes less is one block.
 _WORTH_THREADS = 2_500_000
 
 
@@ -44,21 +45,27 @@ class TripletGeometry:
     """
 
     def __init__(self, X, triplets: Triplets, B=None, with_slope: bool = True, n_jobs=None):
-        self.X, self.triplets, self.B, self.with_slope = X - X.mean(axis=0), triplets, B, with_slope
+        self.triplets, self.B, self.with_slope = triplets, B, with_slope
         n, p = X.shape
+        self._X = padded(X - X.mean(axis=0))  # with columns of zeros, as everything below that is as long
+        self.X = self._X[:, :p]
         n_pairs = len(triplets.pairs) + (len(triplets.slope_pairs) if with_slope else 0)
-        work = 0.08 * n * p * p + 0.4 * n_pairs * p + 10.0 * len(triplets)  # nanoseconds, as measured
-        small = work <= _WORTH_THREADS  # one thread, whatever n_jobs says, so one block
+        product = 0.08 * n * p * p  # nanoseconds, as measured
+        small = 2 * product + 0.4 * n_pairs * p + 10.0 * len(triplets) <= _WORTH_THREADS
         self.workers = Workers(1 if small else n_threads(n_jobs))
-        self._rows = [slice(0, n)] if small else blocks(n)
-        self._distance = _PairLoop(triplets.pairs, self.workers, p, len(self._rows))
-        self._slope = _PairLoop(triplets.slope_pairs, self.workers, p, len(self._rows)) if with_slope else None
+        self._rows = blocks(n, 1 if small else pieces(product))
+
+        def loop(pairs: Pairs) -> _PairLoop:
+            return _PairLoop(pairs, self.workers, p, 1 if small else pieces(product + 0.2 * len(pairs) * p))
+
+        self._distance = loop(triplets.pairs)
+        self._slope = loop(triplets.slope_pairs) if with_slope else None
         self.targets = triplets.ij[triplets.targets]
-        self._C = None if B is None else _square_root(B)
         self._M = np.eye(p)
-        self._Z = np.empty((n, p))  # forwards Z, backwards half a Laplacian
-        self._Y = np.empty((n, p)) if with_slope else self._Z
-        self._YC = self._Y if self._C is None else np.empty((n, self._C.shape[1]))
+        self._C = None if B is None else _square_root(B)
+        self._Z = padded_rows(n, p)  # forwards Z, backwards half a Laplacian
+        self._Y = padded_rows(n, p) if with_slope else self._Z
+        self._YC = self._Y if self._C is None else padded_rows(n, self._C.shape[1])
 
     # -- forward --------------------------------------------------------------------------------
 
@@ -67,11 +74,11 @@ class TripletGeometry:
         self._M = M
         R, singular = dpotrf(M, lower=0, clean=1)
         if self._slope is not None or singular:
-            self._multiply(self.X, M, self._Y)
+            self._multiply(self._X, M, self._Y)
         if singular:  # or, at a point a solver tries, not even semi-definite
-            distance = self._distance.forms(self.X, self._Y)
+            distance = self._distance.forms(self._X, self._Y)
         else:
-            self._multiply(self.X, R.T, self._Z)
+            self._multiply(self._X, R.T, self._Z)
             distance = self._distance.squares(self._Z)
         if self._slope is None:
             return distance, None
@@ -122,17 +129,21 @@ class TripletGeometry:
         return self._M if self.B is None else self._M @ self.B
 
     def _multiply(self, U: np.ndarray, A: np.ndarray, out: np.ndarray) -> None:
-        self.workers.map(lambda rows: np.dot(U[rows], A, out=out[rows]), self._rows)
+        """``out = U A``, A filled up with zeros."""
+        whole = np.zeros((U.shape[1], out.shape[1]))
+        whole[: A.shape[0], : A.shape[1]] = A
+        self.workers.map(lambda rows: np.dot(U[rows], whole, out=out[rows]), self._rows)
 
     def _sum_of_squares(self, loop: "_PairLoop", w: np.ndarray) -> np.ndarray:
         """``S(w) = Σ w_ij (x_i − x_j)(x_i − x_j)ᵀ``."""
-        X, V, degree = self.X, self._Z, loop.degrees(w)
+        X, V, degree = self._X, self._Z, loop.degrees(w)
 
         def block(rows: slice) -> np.ndarray:
             half_laplacian(loop.indptr, loop.pairs.second, w, degree, X, V, rows.start, rows.stop)
             return X[rows].T @ V[rows]
 
-        G = sum(self.workers.map(block, loop.blocks))
+        p = self.X.shape[1]
+        G = sum(self.workers.map(block, loop.blocks))[:p, :p]
         return G + G.T
 
 
