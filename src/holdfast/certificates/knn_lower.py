@@ -216,6 +216,8 @@ def live_impostors(V, labels, k, n_classes, dual, stretch, y, rounding, down, up
         if horizon < 0.0 and (turn == n_first - 1 or (turn >= n_first and seen >= 16)):
             tau = min(tau, order_bound(labels, found, E, count, k, C1, n_classes))
             seen = 0
+            if tau <= 0.0:  # as under the zero metric, where all are equally far: no l can change that
+                break
     bound = order_bound(labels, found, E, count, k, C1, n_classes)
     return min(bound, tau) if horizon < 0.0 else bound, found[:count], E[:count]
 
