@@ -21,7 +21,7 @@ class Push(TripletTerm):
         return value, da, db, None
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, fastmath={"reassoc", "contract"})  # a sum in any order can run in vectors
 def _push(a, b):
     da = np.empty_like(a)
     db = np.empty_like(a)
