@@ -22,35 +22,36 @@ COLUMNS = [
 
 
 def against_peers(
-    problem: Problem, peers: list[str], threads: int, repeats: int, timeout: float, ours: str = "holdfast"
+    problem: Problem, peers: list[str], threads: int, rounds: int, timeout: float, ours: str = "holdfast"
 ) -> list[dict]:
-    """One row a learner; ``ratio`` is the median time of a peer over ours.
+    """One row a learner; ``ratio`` is the time of a peer over ours.
 
-    A machine may be faster in one minute than in the next, so ours is measured again beside every peer, before and
-    after it: ``ours_seconds`` is the mean of the two.
+    A machine may be faster in one second than in the next, so ours is measured beside every fit of a peer: five fits
+    just before it. ``ratio`` is the median over the rounds, as ``seconds`` and ``ours_seconds`` are.
     """
+    own = []
+    rows = []
     with tempfile.TemporaryDirectory() as folder:
         data = problem.save(Path(folder) / "data.npz")
-
-        def measure(peer: str) -> dict:
-            # A peer that takes minutes is measured once.
-            times = repeats if peer in (ours, "pylmnn") or problem.name == "digits" else 1
-            return run(peer, data, threads, timeout=timeout, warm=True, repeats=times)
-
-        beside = [measure(ours)]
-        rows = [_row(problem, threads, ours, beside[0])]
         for peer in peers:
-            row = _row(problem, threads, peer, measure(peer))
-            beside.append(measure(ours))
-            around = [result.get("median_seconds") for result in beside[-2:]]
-            if row["seconds"] and all(around):
-                row["ours_seconds"] = sum(around) / 2
-                row["ratio"] = row["seconds"] / row["ours_seconds"]
+            pairs = []
+            # A peer that takes minutes is measured once.
+            for _ in range(rounds if peer == "pylmnn" or problem.name == "digits" else 1):
+                own.append(run(ours, data, threads, timeout=timeout, warm=True, repeats=5))
+                pairs.append((run(peer, data, threads, timeout=timeout, warm=True), own[-1]))
+                if "error" in pairs[-1][0]:
+                    break
+            row = _row(problem, threads, peer, pairs[0][0])
+            times = [(his["median_seconds"], mine["median_seconds"]) for his, mine in pairs if "error" not in his]
+            if times:
+                row["seconds"], row["ours_seconds"] = (statistics.median(column) for column in zip(*times, strict=True))
+                row["ratio"] = statistics.median(his / mine for his, mine in times)
             rows.append(row)
             shown = {key: row.get(key) for key in ("learner", "seconds", "ratio", "accuracy", "error")}
             print("  ", problem.name, threads, shown, flush=True)
-        rows[0]["seconds"] = statistics.median(result["median_seconds"] for result in beside)
-    return rows
+    first = _row(problem, threads, ours, own[0])
+    first["seconds"] = statistics.median(result["median_seconds"] for result in own)
+    return [first, *rows]
 
 
 def _row(problem: Problem, threads: int, peer: str, result: dict) -> dict:
@@ -58,7 +59,7 @@ def _row(problem: Problem, threads: int, peer: str, result: dict) -> dict:
         "problem": problem.name,
         "threads": threads,
         "learner": PEERS[peer].learner,
-        "seconds": result.get("median_seconds"),
+        "seconds": None,
         "peak_mb": result.get("peak_mb"),
         "accuracy": result.get("accuracy"),
         "n_iter": result.get("n_iter"),
