@@ -115,3 +115,25 @@ def test_threads_do_not_change_a_bit():
     for other in out[1:]:
         for mine, theirs in zip(out[0], other, strict=True):
             np.testing.assert_array_equal(mine, theirs)
+
+
+@pytest.mark.parametrize("singular", [False, True])
+@pytest.mark.parametrize("p", [1, 2, 4, 5, 7, 8, 9, 16, 17])
+def test_any_width(p, singular):
+    """Rows are filled up to whole cache lines; nothing of that may be seen."""
+    rng = np.random.default_rng(p)
+    X = 3.0 + rng.normal(size=(12, p))
+    triplets = Triplets([rng.choice(12, 3, replace=False) for _ in range(40)], 12)
+    L = rng.normal(size=(p, p))
+    if singular:
+        L[0] = 0.0
+    M = L.T @ L
+    geometry = TripletGeometry(X, triplets)
+    for mine, naive in zip(geometry.three_numbers(M), three_numbers(M, X, triplets.rows), strict=True):
+        np.testing.assert_allclose(mine, naive, rtol=1e-9, atol=1e-12)
+    da, db, dh = rng.normal(size=(3, 40))
+    i, j, l = triplets.rows.T
+    outer = [np.einsum("t,tp,tq->pq", w, X[u] - X[v], X[u] - X[v]) for w, u, v in ((da, i, j), (db, i, l), (dh, j, l))]
+    expected = outer[0] + outer[1] + outer[2] @ M + M @ outer[2]
+    G = geometry.gradient_in_metric(*geometry.weights(da, db, dh))
+    np.testing.assert_allclose(G, expected, rtol=1e-9, atol=1e-9)
