@@ -29,14 +29,7 @@ def main() -> None:
             if rows:
                 write(part.__name__, rows)
                 print(f"\n{part.__doc__.splitlines()[0]}\n")
-                print(
-                    table(
-                        rows,
-                        [key for key in rows[0] if key != "n"]
-                        if part is not growth
-                        else ["measure", "problem", "ms", "array_mb", "ratio"],
-                    )
-                )
+                print(table(rows, list(dict.fromkeys(key for row in rows for key in row))))
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@ import os
 import time
 import tracemalloc
 from collections.abc import Callable
+from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 
@@ -24,13 +25,21 @@ PL = Perturbation(tau=0.2, weight=20.0)
 
 def seconds(task: Callable[[], object], repeats: int) -> float:
     """Median time of a task, after one run that does not count."""
-    task()
-    times = []
-    for _ in range(repeats):
-        began = time.perf_counter()
-        task()
-        times.append(time.perf_counter() - began)
-    return float(np.median(times))
+    return float(np.median(in_turn([task], repeats)))
+
+
+def in_turn(tasks: list[Callable[[], object]], repeats: int) -> np.ndarray:
+    """Times of tasks that take turns, of shape (n_tasks, repeats), after one turn that does not count.
+
+    The pace of a machine changes: what is compared is measured side by side.
+    """
+    times = np.empty((len(tasks), 1 + repeats))
+    for turn in range(1 + repeats):
+        for number, task in enumerate(tasks):
+            began = time.perf_counter()
+            task()
+            times[number, turn] = time.perf_counter() - began
+    return times[:, 1:]
 
 
 def _objective(problem: Problem, perturbed: bool, n_jobs: int) -> tuple[Objective, np.ndarray]:
@@ -47,19 +56,18 @@ def floor() -> list[dict]:
         for perturbed in (False, True):
             objective, M = _objective(problem, perturbed, n_jobs=1)
             with single_threaded_blas(), objective:
-                geometry, X = objective.geometry, objective.geometry.X
-                objective(M)
+                geometry, X = objective.geometry, np.ascontiguousarray(problem.X_train)
                 loops = [loop for loop in (geometry._distance, geometry._slope) if loop is not None]
-                products = seconds(lambda: X @ M, 30) + seconds(lambda: X.T @ X, 30)  # noqa: B023
-                passes = sum(seconds(lambda loop=loop: loop.forms(X, X), 30) for loop in loops)  # noqa: B023
-                whole = seconds(lambda: objective(M), 30)  # noqa: B023
+                least = [partial(np.dot, X, M), partial(np.dot, X.T, X), *(partial(loop.forms, X, X) for loop in loops)]
+                times = in_turn([partial(objective, M), *least], 50)
+            whole, lowest = times[0], times[1:].sum(axis=0)
             rows.append(
                 {
                     "measure": "evaluation over floor",
                     "problem": f"{problem.name}{' PL' if perturbed else ''}",
-                    "ms": 1e3 * whole,
-                    "floor_ms": 1e3 * (products + passes),
-                    "ratio": whole / (products + passes),
+                    "ms": 1e3 * float(np.median(whole)),
+                    "floor_ms": 1e3 * float(np.median(lowest)),
+                    "ratio": float(np.median(whole / lowest)),
                 }
             )
     return rows
@@ -75,16 +83,15 @@ def threads() -> list[dict]:
     for problem in (digits(), rows7000()):
         for perturbation in (None, PL):
             fits = [partial(_fit, problem, perturbation, n_jobs) for n_jobs in (1, 2)]
-            times = np.array(
-                [[seconds(fit, 3) for fit in fits] for _ in range(3)]
-            )  # in turn: the machine's pace changes
-            one, two = np.median(times, axis=0)
+            one, two = in_turn(fits, 15)
+            ms = 1e3 * float(np.median(two))
             with _BusyCore():
-                busy = seconds(fits[1], 5)
+                busy = 1e3 * seconds(fits[1], 9)
             name = f"{problem.name}{' PL' if perturbation else ''}"
+            gain = float(np.median(one / two))
             rows += [
-                {"measure": "one thread over two", "problem": name, "ms": 1e3 * two, "ratio": one / two},
-                {"measure": "busy core over idle", "problem": name, "ms": 1e3 * busy, "ratio": busy / two},
+                {"measure": "one thread over two", "problem": name, "ms": ms, "ratio": gain},
+                {"measure": "busy core over idle", "problem": name, "ms": busy, "ratio": busy / ms},
                 {"measure": "two fits in turn over two at once", "problem": name, "ratio": _two_at_once(fits[0])},
             ]
     return rows
@@ -123,19 +130,25 @@ def _spin() -> None:
 
 def growth(p: int = 79) -> list[dict]:
     """Time an evaluation, and memory, from 2,500 to 40,000 rows; the log-log slope of the former."""
-    rows = []
-    for n in (2_500, 5_000, 10_000, 20_000, 40_000):
-        problem = synthetic(n, p, 2)
-        tracemalloc.start()
-        objective, M = _objective(problem, True, n_jobs=2)
-        with single_threaded_blas(), objective:
-            objective(M)
-            peak = tracemalloc.get_traced_memory()[1] / 2**20
+    sizes = (2_500, 5_000, 10_000, 20_000, 40_000)
+    peaks, objectives = [], []
+    with ExitStack() as stack:
+        stack.enter_context(single_threaded_blas())
+        for n in sizes:
+            problem = synthetic(n, p, 2)
+            tracemalloc.start()
+            objective, M = _objective(problem, True, n_jobs=2)
+            objectives.append(partial(stack.enter_context(objective), M))
+            objectives[-1]()
+            peaks.append(tracemalloc.get_traced_memory()[1] / 2**20)
             tracemalloc.stop()
-            took = seconds(lambda: objective(M), 5)  # noqa: B023
-        rows.append({"measure": "evaluation", "problem": f"{n} x {p} PL", "ms": 1e3 * took, "array_mb": peak, "n": n})
-    slope = np.polyfit(np.log([row["n"] for row in rows]), np.log([row["ms"] for row in rows]), 1)[0]
-    return [*rows, {"measure": "log-log slope in n", "problem": f"p = {p}", "ratio": float(slope)}]
+        times = in_turn(objectives, 9)
+    slopes = np.polyfit(np.log(sizes), np.log(times), 1)[0]  # of every turn
+    rows = [
+        {"measure": "evaluation", "problem": f"{n} x {p} PL", "ms": 1e3 * float(np.median(took)), "array_mb": peak}
+        for n, took, peak in zip(sizes, times, peaks, strict=True)
+    ]
+    return [*rows, {"measure": "log-log slope in n", "problem": f"p = {p}", "ratio": float(np.median(slopes))}]
 
 
 def paper() -> list[dict]:
