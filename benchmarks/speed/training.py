@@ -38,6 +38,8 @@ def against_peers(
             # A peer that takes minutes is measured once.
             for _ in range(rounds if peer == "pylmnn" or problem.name == "digits" else 1):
                 own.append(run(ours, data, threads, timeout=timeout, warm=True, repeats=5))
+                if "error" in own[-1]:
+                    raise RuntimeError(f"{ours}: {own[-1]['error']}")
                 pairs.append((run(peer, data, threads, timeout=timeout, warm=True), own[-1]))
                 if "error" in pairs[-1][0]:
                     break
