@@ -115,7 +115,11 @@ def test_certified_accuracy_and_the_headline():
     assert table.loc["LMNN", 0.2] == pytest.approx(30)
     head = headline(made_up())
     assert head["certified LMNN-PL@0.2"].tolist() == pytest.approx([60])
-    assert "on 1 of 1 sets; mean clean accuracy 91.00, LMNN's 90.00" in headline_words(head)
+    words = headline_words(head)
+    assert "of LMNN on 1, Euclidean on 1, and of all of them on 1 of 1 sets" in words
+    assert "Mean clean accuracy: LMNN-PL@0.2 91.00, LMNN 90.00, Euclidean 80.00" in words
+    without = made_up()
+    assert headline(without[without["method"] != "LMNN-PL@0.2"]).empty
 
 
 def test_everything_is_written(tmp_path):
