@@ -70,6 +70,18 @@ def test_ratios_are_those_of_the_benchmark(line, column, problem, learner):
     assert comparison()[line][column].split()[0] == short(float(measured(problem, learner)["ratio"]))
 
 
+def test_the_headline_is_that_of_the_tables():
+    page = " ".join(README.read_text(encoding="utf-8").split())
+    with (ROOT / "benchmarks" / "yang" / "results" / "tables" / "headline.csv").open(encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    assert len(rows) == 13
+    mean = {name: sum(float(row[name]) for row in rows) / 13 for name in rows[0] if name != "dataset"}
+    ours, plain = "LMNN-PL@0.2", "Euclidean"
+    assert f"({mean[f'clean {ours}']:.2f} % against {mean[f'clean {plain}']:.2f} %)" in page
+    certified = f"{mean[f'certified {ours}']:.2f} % of the test rows are right and certified within 0.2, against "
+    assert certified + f"{mean[f'certified {plain}']:.2f} % (LMNN: {mean['certified LMNN']:.2f} %)" in page
+
+
 @pytest.mark.parametrize(
     ("column", "learner"),
     [

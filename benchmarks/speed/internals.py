@@ -149,7 +149,7 @@ def growth(p: int = 79) -> list[dict]:
         times = in_turn(objectives, 7, in_a_row=5)
     slopes = np.polyfit(np.log(sizes), np.log(times), 1)[0]  # of every turn
     rows = [
-        {"measure": "evaluation", "problem": f"{n} x {p} PL", "ms": 1e3 * float(np.median(took)), "array_mb": peak}
+        {"measure": "evaluation", "problem": f"{n} x {p} PL", "n": n, "ms": 1e3 * np.median(took), "array_mb": peak}
         for n, took, peak in zip(sizes, times, peaks, strict=True)
     ]
     return [*rows, {"measure": "log-log slope in n", "problem": f"p = {p}", "ratio": float(np.median(slopes))}]
