@@ -93,3 +93,16 @@ def test_prototypes_are_the_learner_s_or_class_means(iris):
     proxies = CertifiedPrototypeClassifier(learner).fit(normalize(X), y)
     assert proxies.reference_.shape == (6, 4)
     assert proxies.score(normalize(X_test), y_test) > 0.9
+
+
+@pytest.mark.parametrize("method", ["lower", "auto"])
+@pytest.mark.parametrize("k", [1, 3, 4])
+def test_where_all_are_equally_far_nothing_is_promised(k, method):
+    """Under the zero metric no move changes a distance: every pair is a tie, and no attack can be shown."""
+    rng = np.random.default_rng(k)
+    X, y = rng.normal(size=(300, 3)), rng.integers(0, 3, 300)
+    model = CertifiedKNeighborsClassifier(FixedMetric(np.zeros((3, 3))), n_neighbors=k).fit(X, y)
+    certificate = model.certify(X[:5] + 0.1, model.predict(X[:5] + 0.1), method=method)
+    assert (certificate.radius == 0).all()
+    assert np.isinf(certificate.upper).all()
+    assert not certificate.exact.any()
