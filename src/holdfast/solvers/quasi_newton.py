@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 import numpy as np
+from numpy.linalg import norm
 from scipy.linalg.lapack import dtrtrs
 
 from holdfast.solvers.base import Function
@@ -37,7 +38,7 @@ class InverseHessian:
 
     def learn(self, s: np.ndarray, y: np.ndarray) -> None:
         """Take in a move; one along which the gradient does not grow says nothing, and is left out."""
-        if not s @ y > 1e-12 * np.sqrt((s @ s) * (y @ y)):
+        if not s @ y > 1e-12 * (norm(s) * norm(y)):
             return
         full = len(self._slots) == len(self._S)
         slot = self._slots.pop(0) if full else len(self._slots)
@@ -79,7 +80,7 @@ def descend(evaluate: Function, x: np.ndarray, memory: int, after: Callable[[], 
     while np.isfinite(f) and g.any():
         step = H.apply(g)
         if step is None:
-            step = (_FIRST * np.sqrt((x @ x) / (g @ g)) or 1.0) * g
+            step = (_FIRST * norm(x) or 1.0) * (g / norm(g))
         found = _along(evaluate, x, f, g, -step)
         if found is None:
             return
