@@ -110,6 +110,8 @@ def test_objective_is_that_of_arrays():
     rng = np.random.default_rng(0)
     with Objective(X, knn_triplets(X, y), terms, B) as here, data.objective(terms, B, None) as there:
         assert there.n_features == 6
+        for mine, theirs in zip(here.scatters, there.scatters, strict=True):
+            assert apart(mine, theirs) < 1e-13
         for _ in range(3):
             L = rng.normal(size=(6, 6))
             M = L.T @ L
@@ -117,12 +119,10 @@ def test_objective_is_that_of_arrays():
             other, H = there(M)
             assert other == pytest.approx(value, rel=1e-13)
             assert apart(G, H) < 1e-13
-            for which in ("ij", "il"):
-                assert there.typical_distance(M, which) == pytest.approx(here.typical_distance(M, which), rel=1e-13)
             assert there.largest_distance(M) == pytest.approx(here.largest_distance(M), rel=1e-13)
 
 
-@pytest.mark.parametrize("learner", [LMNN(perturbation=Perturbation(tau=0.3, weight=4.0)), SpectralNormLMNN()])
+@pytest.mark.parametrize("learner", [LMNN(mu=0.9, perturbation=Perturbation(tau=2.0)), SpectralNormLMNN()])
 def test_many_steps_over_kinks_end_at_the_same_metric(learner):
     """Fits that enlarge rounding errors to 1e-3 and more, if they are let in."""
     X, y = load_breast_cancer(return_X_y=True)

@@ -1,6 +1,7 @@
 """The objective of a learner: weighted terms, summed over triplets, as a function of the metric."""
 
 from collections.abc import Sequence
+from functools import cached_property
 
 import numpy as np
 
@@ -73,10 +74,10 @@ class Objective:
         """Rows and columns of M."""
         return self.geometry.X.shape[1]
 
-    def typical_distance(self, M: np.ndarray, which: str) -> float:
-        """The mean over R of ``d²_M`` to targets (``"ij"``) or to impostors (``"il"``)."""
-        distance, _ = self.geometry.measure(M)
-        return float(distance[getattr(self.triplets, which)].mean())
+    @cached_property
+    def scatters(self) -> tuple[np.ndarray, np.ndarray]:
+        """The means over R of ``X_ij`` and of ``X_il``."""
+        return self.geometry.scatters()
 
     def largest_distance(self, M: np.ndarray) -> float:
         """The largest ``d²_M`` of a pair."""

@@ -10,6 +10,7 @@ See :mod:`holdfast.rows.tasks` for what a worker does, and :mod:`holdfast.rows.h
 
 from collections.abc import Callable, Sequence
 from copy import copy
+from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
@@ -262,9 +263,11 @@ class Objective:
             value, G = value + weight * total, G + weight * gradient
         return value, G
 
-    def typical_distance(self, M: np.ndarray, which: str) -> float:
-        """The mean over R of ``d²_M`` to targets (``"ij"``) or to impostors (``"il"``)."""
-        return _summed(self._parts.ask(tasks.sum_of_distances, M, which))[0] / self._n_triplets
+    @cached_property
+    def scatters(self) -> tuple[np.ndarray, np.ndarray]:
+        """The means over R of ``X_ij`` and of ``X_il``."""
+        similar, dissimilar = _summed(self._parts.ask(tasks.sums_of_squares))
+        return similar / self._n_triplets, dissimilar / self._n_triplets
 
     def largest_distance(self, M: np.ndarray) -> float:
         """The largest ``d²_M`` of a pair."""

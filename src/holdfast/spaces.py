@@ -5,6 +5,8 @@ from typing import Protocol
 import numpy as np
 from scipy.linalg.lapack import dpotrf
 
+from holdfast.rows.sums import rounded
+
 
 class Space(Protocol):
     """A set of parameters, each of which stands for a metric.
@@ -94,31 +96,67 @@ class PositiveDefinite:
 
 
 class Factors:
-    """All square L, each standing for ``M = LᵀL``: no constraint is left.
+    """All square K, each standing for ``M = LᵀL``, ``L = K P``: no constraint is left.
+
+    P is how the variables are scaled. Features that are correlated, or vary little, make a valley of the objective in
+    L; with :func:`whitening` for P it is nearly round in K, and solvers that step by the gradient take fewer steps.
 
     A row of L that is zero has a zero gradient and would stay so; a start from a singular metric is
     therefore lifted a little.
+
+    Parameters
+    ----------
+    P : ndarray of shape (n_features, n_features) or None
+        Symmetric and positive definite; None is the identity.
     """
 
     lift = 1e-3  # of the mean eigenvalue, in a start from a singular metric
 
+    def __init__(self, P: np.ndarray | None = None):
+        self.P = P
+
     def bounds(self, size: int) -> None:
-        """None: every L stands for a metric."""
+        """None: every K stands for a metric."""
         return None
 
     def start(self, M: np.ndarray) -> np.ndarray:
-        """``Λ^½ Vᵀ`` of ``M = V Λ Vᵀ``, its small eigenvalues lifted."""
+        """``K = Λ^½ Vᵀ P⁻¹`` of ``M = V Λ Vᵀ``, its small eigenvalues lifted."""
         values, V = np.linalg.eigh(M)
         mean = max(values.mean(), 0.0) or 1.0
-        return np.sqrt(np.maximum(values, self.lift * mean))[:, None] * V.T
+        L = np.sqrt(np.maximum(values, self.lift * mean))[:, None] * V.T
+        return L if self.P is None else np.linalg.solve(self.P, L.T).T
 
-    def metric(self, L: np.ndarray) -> np.ndarray:
+    def metric(self, K: np.ndarray) -> np.ndarray:
         """``LᵀL``."""
+        L = self._factor(K)
         return L.T @ L
 
-    def gradient(self, G: np.ndarray, L: np.ndarray) -> np.ndarray:
-        """``2 L G``."""
-        return 2.0 * (L @ G)
+    def gradient(self, G: np.ndarray, K: np.ndarray) -> np.ndarray:
+        """``2 L G P``."""
+        gradient = 2.0 * (self._factor(K) @ G)
+        return gradient if self.P is None else gradient @ self.P
+
+    def _factor(self, K: np.ndarray) -> np.ndarray:
+        return K if self.P is None else K @ self.P
+
+
+def whitening(*scatters: np.ndarray, share: float) -> np.ndarray | None:
+    """``P = (C + share · I)^-½``, where C is the mean of the scatters, each at mean eigenvalue 1.
+
+    To 24 binary digits, so that the order of the sums behind the scatters does not matter. None, which stands for the
+    identity, if all of them are zero.
+
+    Examples
+    --------
+    >>> P = whitening(np.diag([0.0, 200.0]), share=0.25)
+    >>> P.diagonal().round(3).tolist()
+    [2.0, 0.667]
+    """
+    sized = [C * (len(C) / np.trace(C)) for C in scatters if np.trace(C) > 0]
+    if not sized:
+        return None
+    values, V = np.linalg.eigh(sum(sized) / len(sized))
+    return rounded((V / np.sqrt(np.maximum(values, 0.0) + share)) @ V.T)
 
 
 class Points:

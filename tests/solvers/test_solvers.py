@@ -1,6 +1,7 @@
 """Contract of every solver exported by holdfast.solvers, on problems whose minimum is known."""
 
 import inspect
+from functools import partial
 
 import numpy as np
 import pytest
@@ -10,7 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from holdfast import solvers
 from holdfast.solvers import Solver
-from holdfast.spaces import BasisWeights, Factors, PSDMatrices
+from holdfast.spaces import BasisWeights, Factors, PSDMatrices, whitening
 
 SOLVERS = [
     v for _, v in sorted(vars(solvers).items()) if inspect.isclass(v) and issubclass(v, Solver) and v is not Solver
@@ -55,7 +56,8 @@ def nearest_combination():
 
 def problems(solver):
     """The problems whose space offers what the solver needs."""
-    listed = [nearest_psd(PSDMatrices), nearest_psd(Factors), nearest_combination()]
+    stretched = partial(Factors, whitening(np.diag(np.arange(6.0)), share=0.01))
+    listed = [nearest_psd(PSDMatrices), nearest_psd(Factors), nearest_psd(stretched), nearest_combination()]
     return [p for p in listed if hasattr(p.space, solver.needs)]
 
 

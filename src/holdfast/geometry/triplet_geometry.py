@@ -113,6 +113,13 @@ class TripletGeometry:
             G += G_h + G_h.T
         return G
 
+    def scatters(self) -> tuple[np.ndarray, np.ndarray]:
+        """The means over R of ``X_ij`` and of ``X_il``."""
+        share = np.full(len(self.triplets), 1.0 / len(self.triplets))
+        partials = ((share, None, None), (None, share, None))
+        similar, dissimilar = (self.gradient_in_metric(*self.weights(*one)) for one in partials)
+        return similar, dissimilar
+
     def gradient_in_points(self, w: np.ndarray, w_h: np.ndarray | None) -> np.ndarray:
         """``2 Lap(w) X M + 2 Lap(w_h) X M B M``: the gradient in the points, at the M last measured."""
         out = 2.0 * (self._distance.laplacian(w) @ self.X) @ self._M

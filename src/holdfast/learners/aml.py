@@ -133,17 +133,12 @@ class AML(TripletLearner):
         self.n_iter_ = len(trace) - 1
         return self
 
-    def _scatters(self, X: np.ndarray, triplets) -> tuple[np.ndarray, np.ndarray]:
-        """Mean ``X_ij`` over S and mean ``X_il`` over R, positive definite."""
+    def _scatters(self, X: np.ndarray, triplets) -> list[np.ndarray]:
+        """The means over R of ``X_ij`` and of ``X_il``, made positive definite."""
         geometry = TripletGeometry(X, triplets, None, False, self.n_jobs)
-        n_similar, n_dissimilar = triplets.targets.size, len(triplets)
-        similar, dissimilar = np.full(n_similar, 1.0 / n_similar), np.full(n_dissimilar, 1.0 / n_dissimilar)
-        found = []
-        for weights in ((None, None, None, similar), (None, dissimilar, None, None)):
-            C = geometry.gradient_in_metric(*geometry.weights(*weights))
-            found.append(C + self.ridge * (np.trace(C) / len(C) or 1.0) * np.eye(len(C)))
+        found = geometry.scatters()
         geometry.close()
-        return found[0], found[1]
+        return [C + self.ridge * (np.trace(C) / len(C) or 1.0) * np.eye(len(C)) for C in found]
 
     def _confuse(self, M: np.ndarray, S: np.ndarray, D: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The scatters of the adversarial pairs."""

@@ -17,12 +17,18 @@ from holdfast.learners.sampling import OverAnchors, ThroughSpace
 from holdfast.metric import check_metric, components_of
 from holdfast.objective import Objective
 from holdfast.rows import refuse_collection, source_of
+from holdfast.rows.sums import rounded
 from holdfast.solvers import LBFGS, Progress, Solution, Solver
-from holdfast.spaces import Factors, PSDMatrices, Space
+from holdfast.spaces import Factors, PSDMatrices, Space, whitening
 from holdfast.terms import MatrixTerm, Perturbation, TripletTerm
 from holdfast.threads import single_threaded_blas
 
 Term = TripletTerm | MatrixTerm
+
+# The share of all directions alike in the scaling of the variables: the scatter of the pairs tells how the objective
+# curves, but the perturbation loss, as it gains weight, looks at all directions alike. Chosen by measurement, see
+# benchmarks/speed/README.md.
+_ROUND, _ROUNDER = 0.01, 0.3
 
 
 class TripletLearner(MetricLearner):
@@ -77,7 +83,10 @@ class TripletLearner(MetricLearner):
 
     def _space(self, solver: Solver, objective: Objective) -> Space:
         """What is optimised over, of the kind the solver needs."""
-        return Factors() if solver.needs == "bounds" else PSDMatrices(floor=1e-10)
+        if solver.needs != "bounds":
+            return PSDMatrices(floor=1e-10)
+        loss = 0.0 if self.perturbation is None else self.perturbation.weight * self.perturbation.tau**2  # at most
+        return Factors(whitening(*objective.scatters, share=_ROUND + _ROUNDER * loss / (1.0 + loss)))
 
     def _start(self, n_features: int) -> np.ndarray | None:
         """The metric the user chose to start from, checked; None if there is none."""
@@ -164,7 +173,7 @@ class TripletLearner(MetricLearner):
         if M0 is None:
             M0 = np.eye(objective.n_features)
             if solver.rescales:  # distances of the order of the hinge's margin, which is 1, whatever the units
-                M0 /= objective.typical_distance(M0, "il") or 1.0
+                M0 /= float(rounded(np.trace(objective.scatters[1]))) or 1.0
 
         solution = solver.minimize(self._function(objective, space), space, space.start(M0), self._report)
         if self.verbose:

@@ -47,10 +47,10 @@ def settled(value: float, gradient: np.ndarray) -> tuple[float, np.ndarray]:
     >>> value, gradient.tolist()
     (1.0, [3.0, 0.0])
     """
-    return float(_rounded(np.asarray(value), 30)), _rounded(gradient, 24)
+    return float(rounded(np.asarray(value), 30)), rounded(gradient)
 
 
-def _rounded(x: np.ndarray, digits: int) -> np.ndarray:
+def rounded(x: np.ndarray, digits: int = 24) -> np.ndarray:
     """x in multiples of the last of so many binary digits of its largest entry."""
     largest = max(x.max(), -x.min())
     if not largest < 1e290:  # what is added below would overflow

@@ -229,9 +229,10 @@ def value_and_gradient(objective: Objective, M: np.ndarray) -> tuple[float, np.n
     return objective(M)
 
 
-def sum_of_distances(objective: Objective, M: np.ndarray, which: str) -> tuple[float]:
-    """What a block adds to a mean over R."""
-    return (objective.typical_distance(M, which) * len(objective.triplets),)
+def sums_of_squares(objective: Objective) -> tuple[np.ndarray, np.ndarray]:
+    """What a block adds to ``Σ_R X_ij`` and ``Σ_R X_il``."""
+    similar, dissimilar = objective.scatters
+    return len(objective.triplets) * similar, len(objective.triplets) * dissimilar
 
 
 def largest_distance(objective: Objective, M: np.ndarray) -> float:
