@@ -61,8 +61,8 @@ def floor() -> list[dict]:
             objective, M = _objective(problem, perturbed, n_jobs=1)
             with single_threaded_blas(), objective:
                 geometry, X = objective.geometry, np.ascontiguousarray(problem.X_train)
-                loops = [loop for loop in (geometry._distance, geometry._slope) if loop is not None]
-                least = [partial(np.dot, X, M), partial(np.dot, X.T, X), *(partial(loop.forms, X, X) for loop in loops)]
+                passes = [partial(loop.forms, X, X, slice(0, len(loop.pairs))) for loop in geometry._loops]
+                least = [partial(np.dot, X, M), partial(np.dot, X.T, X), *passes]
                 times = in_turn([partial(objective, M), *least], 25, in_a_row=5)
             whole, lowest = times[0], times[1:].sum(axis=0)
             rows.append(

@@ -24,7 +24,7 @@ Part = TypeVar("Part")
 
 # Blocks are at least this long, in nanoseconds of work, and at most this many: enough to balance, few enough to
 # cost nothing.
-_MIN_WORK, _MAX_BLOCKS = 250_000, 16
+_MIN_WORK, _MAX_BLOCKS = 100_000, 16
 
 
 def n_threads(n_jobs: int | None) -> int:

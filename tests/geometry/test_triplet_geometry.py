@@ -47,7 +47,8 @@ def test_gradient_in_the_metric(problem, B):
     da, db, dh = rng.normal(size=(3, len(triplets)))
     geometry = TripletGeometry(X, triplets, B)
     geometry.measure(M)
-    G = geometry.gradient_in_metric(*geometry.weights(da, db, dh))
+    geometry.collect_all(da, db, dh)
+    G = geometry.gradient_in_metric()
     np.testing.assert_array_equal(G, G.T)
     for _ in range(5):
         D = rng.normal(size=(P, P))
@@ -65,7 +66,8 @@ def test_gradient_in_the_points(problem, B):
     da, db, dh = rng.normal(size=(3, len(triplets)))
     geometry = TripletGeometry(X, triplets, B)
     geometry.measure(M)
-    G = geometry.gradient_in_points(*geometry.weights(da, db, dh))
+    geometry.collect_all(da, db, dh)
+    G = geometry.gradient_in_points()
     for _ in range(5):
         D = rng.normal(size=X.shape)
         step = 1e-5
@@ -84,7 +86,8 @@ def test_gradient_in_basis_weights(problem):
     da, db, dh = rng.normal(size=(3, len(triplets)))
     geometry = TripletGeometry(X, triplets)
     geometry.measure(space.metric(w))
-    g = space.gradient(geometry.gradient_in_metric(*geometry.weights(da, db, dh)), w)
+    geometry.collect_all(da, db, dh)
+    g = space.gradient(geometry.gradient_in_metric(), w)
     for k in range(7):
         step = 1e-6 * np.eye(7)[k]
         up, down = (_sum(X, triplets, None, space.metric(v), da, db, dh) for v in (w + step, w - step))
@@ -110,7 +113,8 @@ def test_threads_do_not_change_a_bit():
         geometry = TripletGeometry(X, Triplets(rows, 3000), n_jobs=n_jobs)
         assert geometry.workers.threads == n_jobs
         numbers = geometry.three_numbers(M)
-        out.append((*numbers, geometry.gradient_in_metric(*geometry.weights(*partials))))
+        geometry.collect_all(*partials)
+        out.append((*numbers, geometry.gradient_in_metric()))
         geometry.close()
     for other in out[1:]:
         for mine, theirs in zip(out[0], other, strict=True):
@@ -135,5 +139,6 @@ def test_any_width(p, singular):
     i, j, l = triplets.rows.T
     outer = [np.einsum("t,tp,tq->pq", w, X[u] - X[v], X[u] - X[v]) for w, u, v in ((da, i, j), (db, i, l), (dh, j, l))]
     expected = outer[0] + outer[1] + outer[2] @ M + M @ outer[2]
-    G = geometry.gradient_in_metric(*geometry.weights(da, db, dh))
+    geometry.collect_all(da, db, dh)
+    G = geometry.gradient_in_metric()
     np.testing.assert_allclose(G, expected, rtol=1e-9, atol=1e-9)

@@ -46,7 +46,7 @@ def test_the_order_of_the_rows_does_not_matter():
     X, y = load_breast_cancer(return_X_y=True)
     X = StandardScaler().fit_transform(X)
     order = np.random.default_rng(0).permutation(len(X))
-    learner = LMNN(perturbation=Perturbation(tau=0.3, weight=4.0))
+    learner = LMNN(mu=0.9, perturbation=Perturbation(tau=2.0))
     M = learner.fit(X, y).get_mahalanobis_matrix()
     N = learner.fit(X[order], y[order]).get_mahalanobis_matrix()
     assert learner.n_iter_ > 25

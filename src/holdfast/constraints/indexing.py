@@ -5,16 +5,23 @@ from numba import njit
 
 
 @njit(nogil=True, cache=True)
-def group(keys, n_groups):
-    """Positions of every key, grouped: those with key g are ``order[indptr[g]:indptr[g + 1]]``.
-
-    A counting sort, stable: positions grow inside a group.
-    """
+def ranges(keys, n_groups):
+    """Where each group ends up when keys are sorted: key g at ``indptr[g]`` to ``indptr[g + 1]``."""
     indptr = np.zeros(n_groups + 1, np.int64)
     for t in range(keys.size):
         indptr[keys[t] + 1] += 1
     for g in range(n_groups):
         indptr[g + 1] += indptr[g]
+    return indptr
+
+
+@njit(nogil=True, cache=True)
+def group(keys, n_groups):
+    """Positions of every key, grouped: those with key g are ``order[indptr[g]:indptr[g + 1]]``.
+
+    A counting sort, stable: positions grow inside a group.
+    """
+    indptr = ranges(keys, n_groups)
     place = indptr[:-1].copy()
     order = np.empty(keys.size, np.int32)
     for t in range(keys.size):
@@ -22,6 +29,45 @@ def group(keys, n_groups):
         order[place[g]] = t
         place[g] += 1
     return indptr, order
+
+
+@njit(nogil=True, cache=True)
+def mark(mask, places):
+    """``mask[places] = True``."""
+    for t in range(places.size):
+        mask[places[t]] = True
+
+
+@njit(nogil=True, cache=True)
+def pairs_of_anchors(i, j, l, n):
+    """The distinct pairs (i, j) and (i, l) of triplets that stand in the order of i.
+
+    Returns
+    -------
+    first, second : of each pair, in the order of ``first``
+    ij, il : of each triplet, the places of its two pairs
+    targets : of each distinct (i, j), the first triplet that has it
+    """
+    size = i.size
+    first, second = np.empty(2 * size, np.int32), np.empty(2 * size, np.int32)
+    ij, il, targets = np.empty(size, np.int32), np.empty(size, np.int32), np.empty(size, np.int64)
+    met_under = np.full(n, -1, np.int32)  # of each point, the last anchor it was met under, and the pair's place
+    met_at = np.empty(n, np.int32)
+    target_of = np.full(n, -1, np.int32)  # of each point, the last anchor it was a target of
+    count, n_targets = 0, 0
+    for t in range(size):
+        u = i[t]
+        for v, place in ((j[t], ij), (l[t], il)):
+            if met_under[v] != u:
+                met_under[v], met_at[v] = u, count
+                first[count], second[count] = u, v
+                count += 1
+            place[t] = met_at[v]
+        if target_of[j[t]] != u:
+            target_of[j[t]] = u
+            targets[n_targets] = t
+            n_targets += 1
+    return first[:count].copy(), second[:count].copy(), ij, il, targets[:n_targets].copy()
 
 
 @njit(nogil=True, cache=True)

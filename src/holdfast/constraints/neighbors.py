@@ -75,16 +75,26 @@ def knn_triplets(
     # Targets and impostors of every anchor; -1 where a class has no more.
     targets, impostors = search.nearest(X, y, n_neighbors, 1 if every else n_impostors, anchors, n_jobs)
 
-    parts = []
-    for c in np.flatnonzero(sizes > 1):
-        members = np.flatnonzero(y[anchors] == c)
-        j = targets[members, : min(n_neighbors, sizes[c] - 1)]
-        l = np.flatnonzero(y != c)[None] if every else impostors[members, : min(n_impostors, n - sizes[c])]
-        shape = (members.size, j.shape[1], l.shape[1])  # anchors × targets × impostors
-        triplet = (anchors[members, None, None], j[:, :, None], l[:, None, :])
-        parts.append([np.broadcast_to(t.astype(np.int32), shape).reshape(-1) for t in triplet])
-    i, j, l = (np.concatenate(columns) for columns in zip(*parts, strict=True))
+    if every:
+        parts = []
+        for c in np.flatnonzero(sizes > 1):
+            members = np.flatnonzero(y[anchors] == c)
+            j = targets[members, : min(n_neighbors, sizes[c] - 1)]
+            parts.append(_product(anchors[members], j, np.flatnonzero(y != c)[None].astype(np.int32)))
+        i, j, l = (np.concatenate(columns) for columns in zip(*parts, strict=True))
+    else:
+        i, j, l = _product(anchors, targets, impostors)
+        if targets.min() < 0 or impostors.min() < 0:
+            there = (j >= 0) & (l >= 0)
+            i, j, l = i[there], j[there], l[there]
     return Triplets._trusted(i, j, l, n)
+
+
+def _product(anchors: np.ndarray, targets: np.ndarray, impostors: np.ndarray) -> list[np.ndarray]:
+    """Every anchor with each of its targets, and these with each of the anchor's impostors."""
+    shape = (*targets.shape, impostors.shape[1])  # anchors × targets × impostors
+    columns = (anchors.astype(np.int32)[:, None, None], targets[:, :, None], impostors[:, None, :])
+    return [np.broadcast_to(column, shape).reshape(-1) for column in columns]
 
 
 def say_small_classes(labels: np.ndarray, sizes: np.ndarray, n_neighbors: int) -> None:

@@ -5,18 +5,17 @@ from functools import cached_property
 
 import numpy as np
 
-from holdfast.constraints.indexing import unique_unordered
+from holdfast.constraints.indexing import group, mark, pairs_of_anchors, ranges, unique_unordered
 
 
 @dataclass(frozen=True, eq=False)
 class Pairs:
-    """Distinct unordered index pairs.
+    """Distinct index pairs.
 
     Attributes
     ----------
     first, second : int32 arrays of shape (n_pairs,)
-        In the order of ``first``, the point a pair was named under: of a triplet's own pairs the anchor, so that what
-        an anchor needs lies together.
+        In the order of ``first``, the point a pair stands under.
     n_samples : int
         Number of points the indices refer to.
     """
@@ -25,27 +24,23 @@ class Pairs:
     second: np.ndarray
     n_samples: int
 
-    @classmethod
-    def of(cls, i: np.ndarray, j: np.ndarray, n_samples: int) -> tuple["Pairs", np.ndarray]:
-        """The distinct pairs among ``{i, j}``, and the place of each input among them."""
-        first, second, inverse = unique_unordered(i, j, n_samples)
-        return cls(first, second, n_samples), inverse
-
     def __len__(self) -> int:
         return self.first.size
 
     @cached_property
     def indptr(self) -> np.ndarray:
         """The pairs with first point i are ``indptr[i]`` to ``indptr[i + 1]``."""
-        return np.concatenate([[0], np.cumsum(np.bincount(self.first, minlength=self.n_samples))])
+        return ranges(self.first, self.n_samples)
 
 
 class Triplets:
     """Triplets ``R = {(i, j, l)}``: point i should be nearer to target j than to impostor l.
 
-    The index pairs behind them are de-duplicated, and the triplets refer to them: a distance that
-    many triplets share is computed once. Distances need the pairs (i, j) and (i, l), the slope of a
-    triplet the pair (j, l); the latter are found only when asked for.
+    They stand in the order of their anchors i, and those of an anchor in the order in which they were given. The index
+    pairs behind them are de-duplicated, and the triplets refer to them: a distance that many triplets share is
+    computed once. Distances need the pairs (i, j) and (i, l), which stand under the anchor, so that all that an anchor
+    needs lies together; the slope of a triplet needs the pair {j, l}, in any order, and these are found only when asked
+    for.
 
     Parameters
     ----------
@@ -57,22 +52,30 @@ class Triplets:
     Examples
     --------
     >>> from holdfast.constraints import Triplets
-    >>> triplets = Triplets([[0, 1, 2], [0, 1, 3], [1, 0, 2]], n_samples=4)
-    >>> len(triplets), len(triplets.pairs)      # {0,1}, {0,2}, {0,3}, {1,2}
-    (3, 4)
+    >>> triplets = Triplets([[1, 0, 2], [0, 1, 2], [0, 1, 3]], n_samples=4)
+    >>> triplets.rows.tolist()
+    [[0, 1, 2], [0, 1, 3], [1, 0, 2]]
+    >>> len(triplets), len(triplets.pairs)      # (0,1), (0,2), (0,3), (1,0), (1,2)
+    (3, 5)
     """
 
     def __init__(self, rows, n_samples: int):
-        rows = _checked(rows, n_samples)
-        self.n_samples = int(n_samples)
-        self.i, self.j, self.l = (np.ascontiguousarray(column) for column in rows.T)
+        i, j, l = _checked(rows, n_samples).T
+        self._set(i, j, l, n_samples)
 
     @classmethod
     def _trusted(cls, i: np.ndarray, j: np.ndarray, l: np.ndarray, n_samples: int) -> "Triplets":
         """From int32 arrays known to be good."""
         self = cls.__new__(cls)
-        self.n_samples, self.i, self.j, self.l = int(n_samples), i, j, l
+        self._set(i, j, l, n_samples)
         return self
+
+    def _set(self, i: np.ndarray, j: np.ndarray, l: np.ndarray, n_samples: int) -> None:
+        self.n_samples = int(n_samples)
+        if (i[1:] < i[:-1]).any():
+            _, order = group(i, self.n_samples)
+            i, j, l = i[order], j[order], l[order]
+        self.i, self.j, self.l = (np.ascontiguousarray(column) for column in (i, j, l))
 
     def __len__(self) -> int:
         return self.i.size
@@ -86,7 +89,7 @@ class Triplets:
         return np.column_stack([self.i, self.j, self.l])
 
     def take(self, rows) -> "Triplets":
-        """The triplets at these positions (indices, slice or mask), over the same points."""
+        """The triplets at these positions of ``rows`` (indices, slice or mask), over the same points."""
         return self._trusted(self.i[rows], self.j[rows], self.l[rows], self.n_samples)
 
     @cached_property
@@ -119,42 +122,43 @@ class Triplets:
     def _named(self, *columns: np.ndarray) -> np.ndarray:
         mask = np.zeros(self.n_samples, bool)
         for column in columns:
-            mask[column] = True
+            mark(mask, column)
         return mask
 
     @cached_property
-    def targets(self) -> np.ndarray:
-        """``S``: the position in R of one triplet of each distinct ordered pair (i, j)."""
-        key = self.i.astype(np.int64) * self.n_samples + self.j
-        # In triplets made by this library equal pairs stand together; then no sort is needed.
-        starts = np.flatnonzero(np.concatenate([[True], key[1:] != key[:-1]]))
-        _, once = np.unique(key[starts], return_index=True)
-        return starts[np.sort(once)]
+    def indptr(self) -> np.ndarray:
+        """The triplets of anchor i are ``indptr[i]`` to ``indptr[i + 1]``."""
+        return ranges(self.i, self.n_samples)
 
     @cached_property
-    def _distances(self) -> tuple[Pairs, np.ndarray, np.ndarray]:
-        i, other = np.concatenate([self.i, self.i]), np.concatenate([self.j, self.l])
-        pairs, place = Pairs.of(i, other, self.n_samples)
-        return pairs, place[: len(self)], place[len(self) :]
+    def _distances(self) -> tuple[Pairs, np.ndarray, np.ndarray, np.ndarray]:
+        first, second, ij, il, targets = pairs_of_anchors(self.i, self.j, self.l, self.n_samples)
+        return Pairs(first, second, self.n_samples), ij, il, targets
+
+    @property
+    def targets(self) -> np.ndarray:
+        """``S``: the position in R of the first triplet of each distinct pair (i, j)."""
+        return self._distances[3]
 
     @property
     def pairs(self) -> Pairs:
-        """The distinct pairs among all {i, j} and {i, l}."""
+        """The distinct pairs among all (i, j) and (i, l)."""
         return self._distances[0]
 
     @property
     def ij(self) -> np.ndarray:
-        """The place of {i, j} among ``pairs``, per triplet."""
+        """The place of (i, j) among ``pairs``, per triplet."""
         return self._distances[1]
 
     @property
     def il(self) -> np.ndarray:
-        """The place of {i, l} among ``pairs``, per triplet."""
+        """The place of (i, l) among ``pairs``, per triplet."""
         return self._distances[2]
 
     @cached_property
     def _slopes(self) -> tuple[Pairs, np.ndarray]:
-        return Pairs.of(self.j, self.l, self.n_samples)
+        first, second, place = unique_unordered(self.j, self.l, self.n_samples)
+        return Pairs(first, second, self.n_samples), place
 
     @property
     def slope_pairs(self) -> Pairs:

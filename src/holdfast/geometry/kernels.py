@@ -59,22 +59,8 @@ def take(values, index, start, stop):
 
 
 @njit(nogil=True, cache=True)
-def take_both(values, index, other_index, start, stop):
-    """``take`` of the same values for two indices: the GIL changes hands once."""
-    return take(values, index, start, stop), take(values, other_index, start, stop)
-
-
-@njit(nogil=True, cache=True)
-def add_scaled(outs, factor, partials, start, afresh):
-    """``out[start:start + size] += factor · partial`` for each out and its partial; ``=`` if afresh."""
-    for out, partial in zip(outs, partials):  # noqa: B905
-        for t in range(partial.size):
-            out[start + t] = factor * partial[t] + (0.0 if afresh else out[start + t])
-
-
-@njit(nogil=True, cache=True)
-def scatter(reference, partial, out):
-    """``out[reference[u]] += partial[u]``.
+def scatter(reference, partial, factor, out):
+    """``out[reference[u]] += factor · partial[u]``.
 
     Neighbouring triplets often share a pair: what goes to the same place in a row is summed first.
     """
@@ -85,21 +71,29 @@ def scatter(reference, partial, out):
         while u < reference.size and reference[u] == place:
             total += partial[u]
             u += 1
-        out[place] += total
+        out[place] += factor * total
 
 
 @njit(nogil=True, cache=True)
-def degrees(first, second, weight, out):
-    """``out[i] = sum of the weights of the pairs that i is in``: the diagonal of Lap(weight)."""
+def scatter_some(order, reference, partial, out, start, stop):
+    """``out[reference[t]] += partial[t]`` for t in ``order[start:stop]``."""
+    for u in range(start, stop):
+        t = order[u]
+        out[reference[t]] += partial[t]
+
+
+@njit(nogil=True, cache=True)
+def degrees(first, second, weight, out, start, stop):
+    """``out[i] = sum of the weights of the pairs that i is in``, of a block of pairs: a diagonal of Lap(weight)."""
     out[:] = 0.0
-    for t in range(first.size):
+    for t in range(start, stop):
         out[first[t]] += weight[t]
         out[second[t]] += weight[t]
 
 
 @njit(nogil=True, cache=True, fastmath=_fast)
 def half_laplacian(indptr, second, weight, degree, X, out, start, stop):
-    """``out[i] = degree_i x_i / 2 - sum over the pairs {i, j} that stand under i of weight_ij x_j``, four at a time.
+    """``out[i] = degree_i x_i / 2 - sum over the pairs (i, j) that stand under i of weight_ij x_j``, four at a time.
 
     Half of Lap(weight) X in the sense that ``Xᵀ Lap X = Xᵀ out + outᵀ X``: a pair is met once, not twice.
     """

@@ -1,17 +1,34 @@
 """Three numbers per triplet, and the way back: the one seam between losses and matrices."""
 
+from collections.abc import Callable
+from itertools import pairwise
+from typing import Any, NamedTuple
+
 import numpy as np
 from scipy.linalg.lapack import dpotrf
-from scipy.sparse import csr_array, diags_array
 
-from holdfast.constraints import Pairs, Triplets
-from holdfast.geometry.kernels import degrees, half_laplacian, pair_forms, pair_squares, scatter
+from holdfast.constraints import Triplets
+from holdfast.constraints.indexing import group
+from holdfast.geometry.kernels import scatter, scatter_some, take
 from holdfast.geometry.layout import padded, padded_rows
+from holdfast.geometry.pair_loop import PairLoop
+from holdfast.geometry.products import Product, triangular
 from holdfast.threads import Workers, balanced, blocks, n_threads, pieces
 
 # Nanoseconds an evaluation must take to gain from threads: waking them costs a tenth of a millisecond, several
 # times, and what one core has in its cache the other has to fetch. What takes less is one block.
 _WORTH_THREADS = 2_500_000
+_FIT_CACHE = 32768  # triplets whose arrays fit the cache of a core
+_LANES = 8  # of anchors, and of slope pairs: each has sums of its own, so that none waits for another
+
+
+class Part(NamedTuple):
+    """Some anchors with all that stands under them: ranges of points, pairs, triplets, and of S."""
+
+    anchors: slice
+    pairs: slice
+    triplets: slice
+    targets: slice
 
 
 class TripletGeometry:
@@ -32,6 +49,9 @@ class TripletGeometry:
     pairs is as wide as the points. Points are centred first, since only differences count. Arrays are kept and
     written anew by every call: large ones cost more to allocate than to fill.
 
+    ``measure(M)`` comes first. Then ``sweep`` goes through the anchors, part by part: a part is given its ``numbers``,
+    and has the partials it makes of them ``collect``-ed, while all of it is in the cache. Last comes a gradient.
+
     Parameters
     ----------
     X : ndarray of shape (n_samples, n_features), float64, C order
@@ -41,7 +61,8 @@ class TripletGeometry:
     with_slope : bool
         Whether h is wanted; if not, its pairs are never looked at.
     n_jobs : int or None
-        Threads; see :func:`holdfast.threads.n_threads`.
+        Threads; see :func:`holdfast.threads.n_threads`. No result depends on it: how the work is cut, and with it
+        the order of sums, depends on the problem alone.
     """
 
     def __init__(self, X, triplets: Triplets, B=None, with_slope: bool = True, n_jobs=None):
@@ -55,13 +76,23 @@ class TripletGeometry:
         self.workers = Workers(1 if small else n_threads(n_jobs))
         self._rows = blocks(n, 1 if small else pieces(product))
 
-        def loop(pairs: Pairs) -> _PairLoop:
-            return _PairLoop(pairs, self.workers, p, 1 if small else pieces(product + 0.2 * len(pairs) * p))
+        def loop(pairs, lanes: list[slice]) -> PairLoop:
+            return PairLoop(pairs, p, 1 if small else pieces(product + 0.2 * len(pairs) * p), lanes)
 
-        self._distance = loop(triplets.pairs)
-        self._slope = loop(triplets.slope_pairs) if with_slope else None
         self.targets = triplets.ij[triplets.targets]
-        self._M = np.eye(p)
+        self.parts = _parts(triplets)
+        n_lanes = 1 if small else _LANES
+        self._lanes = [self.parts[lane] for lane in blocks(len(self.parts), min(n_lanes, len(self.parts)))]
+        spans = [slice(lane[0].pairs.start, lane[-1].pairs.stop) for lane in self._lanes]
+        self._distance, self._slope = loop(triplets.pairs, spans), None
+        if with_slope:
+            self._slope = loop(triplets.slope_pairs, blocks(len(triplets.slope_pairs), n_lanes))
+            self._dh = np.zeros(len(triplets))
+            # Of each lane of slope pairs, the triplets that refer to it.
+            sizes = [span.stop - span.start for span in self._slope.lanes]
+            self._referring = group(np.repeat(np.arange(n_lanes, dtype=np.int8), sizes)[triplets.jl], n_lanes)
+        self._loops = [loop for loop in (self._distance, self._slope) if loop is not None]
+        self._M, self._definite = np.eye(p), True
         self._C = None if B is None else _square_root(B)
         self._Z = padded_rows(n, p)  # forwards Z, backwards half a Laplacian
         self._Y = padded_rows(n, p) if with_slope else self._Z
@@ -69,135 +100,159 @@ class TripletGeometry:
 
     # -- forward --------------------------------------------------------------------------------
 
-    def measure(self, M: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
-        """``d²_M`` of every pair and, if wanted, the form of every slope pair, at M."""
-        self._M = M
+    def measure(self, M: np.ndarray) -> None:
+        """Turn to M: all that the numbers are made of."""
         R, singular = dpotrf(M, lower=0, clean=1)
+        self._M, self._definite = M, not singular  # at a point a solver tries, M may not even be semi-definite
+        products = []
         if self._slope is not None or singular:
-            self._multiply(self._X, M, self._Y)
-        if singular:  # or, at a point a solver tries, not even semi-definite
-            distance = self._distance.forms(self._X, self._Y)
-        else:
-            self._multiply(self._X, R.T, self._Z)
-            distance = self._distance.squares(self._Z)
-        if self._slope is None:
-            return distance, None
-        if self._C is not None:
-            self._multiply(self._Y, self._C, self._YC)
-        return distance, self._slope.squares(self._YC)
+            products.append(Product(self._X, M, self._Y))
+        if self._slope is not None and self._C is not None:
+            products.append(Product(self._Y, self._C, self._YC))
+        if not singular:
+            products += triangular(self._X, R, self._Z)
+
+        def multiply(rows: slice) -> None:
+            for product in products:
+                product(rows)
+
+        self.workers.map(multiply, self._rows)
+        if (slope := self._slope) is not None:
+            self.workers.map(lambda rows: slope.squares(self._YC, rows), slope.blocks)
+
+    def distances(self, part: Part) -> np.ndarray:
+        """``d²_M`` of the pairs of a part, in an array that has room for all pairs."""
+        if self._definite:
+            return self._distance.squares(self._Z, part.anchors)
+        return self._distance.forms(self._X, self._Y, part.pairs)
+
+    def numbers(self, part: Part) -> tuple[np.ndarray, np.ndarray, np.ndarray | None, np.ndarray]:
+        """``a, b, h`` of the triplets of a part (None for h unless wanted), and a of its distinct pairs (i, j)."""
+        distance, t = self.distances(part), self.triplets
+
+        def of_triplets(values: np.ndarray, places: np.ndarray) -> np.ndarray:
+            return take(values, places, part.triplets.start, part.triplets.stop)
+
+        h = None if self._slope is None else of_triplets(self._slope.form, t.jl)
+        a_of_S = take(distance, self.targets, part.targets.start, part.targets.stop)
+        return of_triplets(distance, t.ij), of_triplets(distance, t.il), h, a_of_S
 
     def three_numbers(self, M: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
         """``a, b, h``, each of shape (n_triplets,)."""
-        distance, slope = self.measure(M)
-        t = self.triplets
-        return distance[t.ij], distance[t.il], None if slope is None else slope[t.jl]
+        self.measure(M)
+        a, b, h, _ = zip(*self.workers.map(self.numbers, self.parts), strict=True)
+        return np.concatenate(a), np.concatenate(b), None if self._slope is None else np.concatenate(h)
+
+    def largest_distance(self, M: np.ndarray) -> float:
+        """The largest ``d²_M`` of a pair (i, j) or (i, l)."""
+        self.measure(M)
+        return max(float(self.distances(part)[part.pairs].max(initial=0.0)) for part in self.parts)
 
     # -- backward: from partials per triplet to weights per pair to gradients ---------------------
 
-    def weights(self, da, db, dh, ds=None) -> tuple[np.ndarray, np.ndarray | None]:
-        """Partials per triplet (``ds``: per target pair in S), summed per index pair."""
-        t, distance, slope = self.triplets, self._distance, self._slope
-        to_targets = [(t.ij, da), (self.targets, ds)]
-        jobs = [(distance.weight, to_targets), (distance.weight_il, [(t.il, db)])]
-        if slope is not None and dh is not None:
-            jobs.append((slope.weight, [(t.jl, dh)]))
-        self.workers.map(lambda job: _scatter(*job), jobs)
-        distance.weight += distance.weight_il
-        return distance.weight, None if slope is None or dh is None else slope.weight
+    def sweep(self, task: Callable[[Part], Any]) -> list:
+        """``task(part)`` of every part; what the tasks collect takes the place of what was there."""
 
-    def gradient_in_metric(self, w: np.ndarray, w_h: np.ndarray | None) -> np.ndarray:
-        """``S(w) + S(w_h) M B + B M S(w_h)`` at the M last measured."""
-        G = self._sum_of_squares(self._distance, w)
-        if self._slope is not None and w_h is not None:
-            G_h = self._sum_of_squares(self._slope, w_h) @ self._MB
+        def along(lane: int) -> list:
+            found = []
+            for part in self._lanes[lane]:
+                self._distance.weight[part.pairs] = 0.0
+                if self._slope is not None:
+                    self._dh[part.triplets] = 0.0
+                found.append(task(part))
+            self._distance.count(lane)
+            return found
+
+        return [found for lane in self.workers.map(along, list(range(len(self._lanes)))) for found in lane]
+
+    def collect(self, part: Part, factor: float, da=None, db=None, dh=None, ds=None) -> None:
+        """Add partials, times a factor: of each triplet of a part, ``ds`` of each distinct pair (i, j)."""
+        t, weight = self.triplets, self._distance.weight
+        if da is not None:
+            scatter(t.ij[part.triplets], da, factor, weight)
+        if db is not None:
+            scatter(t.il[part.triplets], db, factor, weight)
+        if ds is not None:
+            scatter(self.targets[part.targets], ds, factor, weight)
+        if dh is not None:
+            self._dh[part.triplets] += factor * dh
+
+    def collect_all(self, da=None, db=None, dh=None) -> None:
+        """Collect partials of all triplets."""
+        given = (da, db, dh)
+        self.sweep(lambda part: self.collect(part, 1.0, *(None if d is None else d[part.triplets] for d in given)))
+
+    def gradient_in_metric(self) -> np.ndarray:
+        """``S(w) + S(w_h) M B + B M S(w_h)`` of what was collected, at the M last measured."""
+        self._weigh()
+        G, *of_slopes = self._sums_of_squares(self._loops)
+        for S_h in of_slopes:
+            G_h = S_h @ self._MB
             G += G_h + G_h.T
         return G
+
+    def gradient_in_points(self) -> np.ndarray:
+        """``2 Lap(w) X M + 2 Lap(w_h) X M B M``: the gradient in the points, at the M last measured."""
+        self._weigh()
+        out = 2.0 * (self._distance.laplacian() @ self.X) @ self._M
+        if self._slope is not None:
+            out += 2.0 * (self._slope.laplacian() @ self.X) @ self._MB @ self._M
+        return out
 
     def scatters(self) -> tuple[np.ndarray, np.ndarray]:
         """The means over R of ``X_ij`` and of ``X_il``."""
         share = np.full(len(self.triplets), 1.0 / len(self.triplets))
-        partials = ((share, None, None), (None, share, None))
-        similar, dissimilar = (self.gradient_in_metric(*self.weights(*one)) for one in partials)
-        return similar, dissimilar
-
-    def gradient_in_points(self, w: np.ndarray, w_h: np.ndarray | None) -> np.ndarray:
-        """``2 Lap(w) X M + 2 Lap(w_h) X M B M``: the gradient in the points, at the M last measured."""
-        out = 2.0 * (self._distance.laplacian(w) @ self.X) @ self._M
-        if self._slope is not None and w_h is not None:
-            out += 2.0 * (self._slope.laplacian(w_h) @ self.X) @ self._MB @ self._M
-        return out
+        found = []
+        for partials in ((share, None), (None, share)):
+            self.collect_all(*partials)
+            self._distance.add_up()
+            found.append(self._sums_of_squares([self._distance])[0])
+        return found[0], found[1]
 
     def close(self) -> None:
         """End the threads."""
         self.workers.close()
 
     @property
+    def degree(self) -> np.ndarray:
+        """Of every point, the sum of the weights of its pairs (i, j) and (i, l), in the gradient last made."""
+        return self._distance.degree
+
+    @property
     def _MB(self) -> np.ndarray:
         return self._M if self.B is None else self._M @ self.B
 
-    def _multiply(self, U: np.ndarray, A: np.ndarray, out: np.ndarray) -> None:
-        """``out = U A``, A filled up with zeros."""
-        whole = np.zeros((U.shape[1], out.shape[1]))
-        whole[: A.shape[0], : A.shape[1]] = A
-        self.workers.map(lambda rows: np.dot(U[rows], whole, out=out[rows]), self._rows)
+    def _weigh(self) -> None:
+        """Weights per slope pair, and all degrees, from what was collected."""
+        if (slope := self._slope) is not None:
+            starts, order = self._referring
 
-    def _sum_of_squares(self, loop: "_PairLoop", w: np.ndarray) -> np.ndarray:
-        """``S(w) = Σ w_ij (x_i − x_j)(x_i − x_j)ᵀ``."""
-        X, V, degree = self._X, self._Z, loop.degrees(w)
+            def weigh(lane: int) -> None:
+                slope.weight[slope.lanes[lane]] = 0.0
+                scatter_some(order, self.triplets.jl, self._dh, slope.weight, starts[lane], starts[lane + 1])
+                slope.count(lane)
 
-        def block(rows: slice) -> np.ndarray:
-            half_laplacian(loop.indptr, loop.pairs.second, w, degree, X, V, rows.start, rows.stop)
-            return X[rows].T @ V[rows]
+            self.workers.map(weigh, list(range(len(slope.lanes))))
+        for loop in self._loops:
+            loop.add_up()
 
+    def _sums_of_squares(self, loops: list[PairLoop]) -> list[np.ndarray]:
+        """``S(w) = Σ w_ij (x_i − x_j)(x_i − x_j)ᵀ`` over the pairs of each loop."""
+        room = (self._Z, self._Y)
+        jobs = [(loop, V, rows) for loop, V in zip(loops, room, strict=False) for rows in loop.blocks]
+        found = iter(self.workers.map(lambda job: job[0].half_sum(self._X, job[1], job[2]), jobs))
         p = self.X.shape[1]
-        G = sum(self.workers.map(block, loop.blocks))[:p, :p]
-        return G + G.T
+        halves = [sum(next(found) for _ in loop.blocks)[:p, :p] for loop in loops]
+        return [half + half.T for half in halves]
 
 
-class _PairLoop:
-    """One set of pairs and its loops, cut for the threads at hand; its arrays are re-used."""
-
-    def __init__(self, pairs: Pairs, workers: Workers, width: int, n_blocks: int):
-        self.pairs, self._workers = pairs, workers
-        self.form, self.weight, self.weight_il = np.empty((3, len(pairs)))
-        self.indptr = pairs.indptr
-        self._degree = np.empty(pairs.n_samples)
-        self._parts = workers.cut(len(pairs))
-        # Rows have different numbers of pairs: blocks of equal work.
-        self._rows = balanced(self.indptr, 2 * workers.threads if workers.threads > 1 else 1)
-        self.blocks = balanced(self.indptr + width // 4 * np.arange(self.indptr.size), n_blocks)
-
-    def forms(self, U: np.ndarray, V: np.ndarray) -> np.ndarray:
-        """``(u_i − u_j)·(v_i − v_j)`` of every pair."""
-        out = self.form
-        pairs = (self.pairs.first, self.pairs.second)
-        self._workers.map(lambda s: pair_forms(U, V, *pairs, out, s.start, s.stop), self._parts)
-        return out
-
-    def squares(self, Z: np.ndarray) -> np.ndarray:
-        """``‖z_i − z_j‖²`` of every pair."""
-        out, second = self.form, self.pairs.second
-        self._workers.map(lambda s: pair_squares(Z, self.indptr, second, out, s.start, s.stop), self._rows)
-        return out
-
-    def degrees(self, weight: np.ndarray) -> np.ndarray:
-        """The diagonal of ``Lap(weight)``."""
-        degrees(self.pairs.first, self.pairs.second, weight, self._degree)
-        return self._degree
-
-    def laplacian(self, weight: np.ndarray) -> csr_array:
-        """``Lap(weight)``, sparse."""
-        n = self.pairs.n_samples
-        upper = csr_array((weight, self.pairs.second, self.indptr), shape=(n, n))
-        return diags_array(self.degrees(weight)) - upper - upper.T
-
-
-def _scatter(out: np.ndarray, parts: list[tuple[np.ndarray, np.ndarray | None]]) -> None:
-    """Into ``out``, per pair, the sum of the partials of those that refer to it."""
-    out.fill(0.0)
-    for reference, partial in parts:
-        if partial is not None:
-            scatter(reference, partial, out)
+def _parts(triplets: Triplets) -> list[Part]:
+    """All anchors, cut so that the triplets of a part fit the cache."""
+    rows = balanced(triplets.indptr, -(-len(triplets) // _FIT_CACHE))
+    edges = np.array([0] + [part.stop for part in rows])
+    of_triplets = triplets.indptr[edges]
+    cuts = (edges, triplets.pairs.indptr[edges], of_triplets, np.searchsorted(triplets.targets, of_triplets))
+    return [Part(*(slice(*ends) for ends in part)) for part in zip(*(pairwise(c.tolist()) for c in cuts), strict=True)]
 
 
 def _square_root(B: np.ndarray) -> np.ndarray:

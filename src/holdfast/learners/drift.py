@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from holdfast.geometry import TripletGeometry
+from holdfast.geometry.triplet_geometry import Part
 from holdfast.learners.triplet_learner import Term, TripletLearner
 from holdfast.metric import components_of
 from holdfast.objective import Objective
@@ -137,20 +138,18 @@ class _ExpectedGeometry(TripletGeometry):
 
     variances: np.ndarray  # (n_samples, n_features): the σ²_i
 
-    def measure(self, M: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
-        distance, slope = super().measure(M)
-        own = self.variances @ M.diagonal()  # tr(M Σ_i)
-        pairs = self.triplets.pairs
-        return distance + own[pairs.first] + own[pairs.second], slope
+    def measure(self, M: np.ndarray) -> None:
+        super().measure(M)
+        self._own = self.variances @ M.diagonal()  # tr(M Σ_i)
 
-    def degrees(self, w: np.ndarray) -> np.ndarray:
-        """The weights of the pairs, summed per point: the derivative by ``tr(M Σ_i)``."""
-        pairs, n = self.triplets.pairs, self.X.shape[0]
-        return np.bincount(pairs.first, w, n) + np.bincount(pairs.second, w, n)
+    def distances(self, part: Part) -> np.ndarray:
+        distance, pairs = super().distances(part), self.triplets.pairs
+        distance[part.pairs] += self._own[pairs.first[part.pairs]] + self._own[pairs.second[part.pairs]]
+        return distance
 
-    def gradient_in_metric(self, w: np.ndarray, w_h: np.ndarray | None) -> np.ndarray:
-        self.degree = self.degrees(w)
-        return super().gradient_in_metric(w, w_h) + np.diag(self.degree @ self.variances)
+    def gradient_in_metric(self) -> np.ndarray:
+        G = super().gradient_in_metric()
+        return G + np.diag(self.degree @ self.variances)  # a degree is the derivative by tr(M Σ_i)
 
 
 class _ExpectedObjective(Objective):

@@ -34,7 +34,7 @@ class Fold:
         if isinstance(learner, SCML) and learner.basis is None:
             basis = learner.make_basis(part, codes[train])
         if triplets is not None:  # made here once, not in each of the threads that share them
-            made = [triplets.targets, triplets.pairs.indptr]
+            made = [triplets.indptr, triplets.pairs.indptr]
             if getattr(learner, "perturbation", None) is not None:
                 made.append(triplets.slope_pairs.indptr)
         return cls(part, y[train], X[test], y[test], triplets, basis)
