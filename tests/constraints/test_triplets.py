@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from sklearn.neighbors import NearestNeighbors
 
 from holdfast.constraints import Pairs, Triplets, knn_triplets
-from holdfast.constraints.search import nearest_by_class
+from holdfast.constraints.search import nearest_by_class, ranked_by_class
 
 index = st.integers(0, 8)
 triplet_rows = st.lists(st.tuples(index, index, index).filter(lambda t: len(set(t)) == 3), min_size=1, max_size=60)
@@ -155,3 +155,58 @@ def test_small_classes_use_what_they_have_and_say_so():
 def test_what_cannot_give_triplets_is_said(X, y, settings, message):
     with pytest.raises(ValueError, match=message):
         knn_triplets(X, y, **settings)
+
+
+def _by_definition(X, y, queries, labels, own, k, same):
+    """Nearest first by exact d² (whole numbers), of equals the smaller index; -1 where there are no more."""
+    found = np.full((len(queries), k), -1)
+    for q, (x, c) in enumerate(zip(queries, labels, strict=True)):
+        able = [j for j in range(len(X)) if (y[j] == c) == same and j != own[q]]
+        able.sort(key=lambda j, x=x: (sum(int(d) ** 2 for d in (X[j] - x)), j))
+        found[q, : min(k, len(able))] = able[:k]
+    return found
+
+
+@given(st.data())
+def test_ranked_search_is_the_definition(data):
+    """Whole numbers: many ties, outliers that make single precision coarse, and clusters far from each other."""
+    n, p = data.draw(st.integers(2, 60)), data.draw(st.integers(1, 3))
+    rng = np.random.default_rng(data.draw(st.integers(0, 2**16)))
+    spread, far = data.draw(st.sampled_from([(3, 0), (40, 0), (3, 10**6), (40, 10**7), (10**5, 10**4)]))
+    X = rng.integers(-spread, spread + 1, (n, p)) + far * rng.integers(0, 2, (n, 1))
+    y, unit = rng.integers(0, 3, n), data.draw(st.sampled_from([1.0, 2.0**-40, 2.0**200]))
+    for queries, labels, own in ((X, y, np.arange(n)), (X[::2] + 1, y[::2], np.full(n, -1))):
+        given = None if queries is X else (unit * queries.astype(float), labels)
+        found = ranked_by_class(unit * X.astype(float), y, 2, 3, 1, given)
+        for (d, index), k, same in zip(found, (2, 3), (True, False), strict=True):
+            expected = _by_definition(X, y, queries, labels, own, k, same)
+            np.testing.assert_array_equal(index, expected)
+            there = expected >= 0
+            exact = ((X[expected[there]] - queries[np.nonzero(there)[0]]) ** 2).sum(axis=1)
+            np.testing.assert_allclose(d[there] / unit**2, exact)
+            assert np.isinf(d[~there]).all()
+
+
+def test_single_precision_is_not_trusted_beyond_its_digits():
+    """Spacings of 1e-6 among points of size 1: squares that single precision cannot tell apart."""
+    rng = np.random.default_rng(0)
+    X = np.vstack([rng.normal(size=(300, 4)), 1.0 + 1e-6 * rng.normal(size=(300, 4))])
+    y = np.arange(600) % 2
+    (_, same), (_, other) = ranked_by_class(X, y, 3, 5, 1)
+    for found, kin in ((same, True), (other, False)):
+        for i in range(300, 600):
+            able = np.flatnonzero((y == y[i]) == kin)
+            able = able[able != i]
+            order = np.argsort(((X[able] - X[i]) ** 2).sum(axis=1), kind="stable")
+            np.testing.assert_array_equal(found[i], able[order[: found.shape[1]]])
+
+
+def test_of_many_equals_the_first_are_taken():
+    """All at the same distance from the query: rounding in a product of matrices must not choose among them."""
+    p = 120
+    X = np.vstack([np.eye(p), -np.eye(p)]) + 1 / 3
+    y = np.arange(2 * p) % 2
+    (d, same), (_, other) = ranked_by_class(X, y, 3, 5, 1, (np.full((1, p), 1 / 3), np.array([0])))
+    np.testing.assert_array_equal(same, [[0, 2, 4]])
+    np.testing.assert_array_equal(other, [[1, 3, 5, 7, 9]])
+    np.testing.assert_allclose(d, 1.0)

@@ -1,13 +1,17 @@
 """Exact neighbours, in one pass over the points for both kinds: same class and other classes."""
 
+from collections.abc import Callable
+from dataclasses import dataclass
+
 import numpy as np
 from numba import njit
 
 from holdfast.threads import Workers, n_threads, single_threaded_blas
 
-_ROWS, _COLUMNS = 256, 1024  # one tile of distances: 2 MB a thread
+_ROWS, _COLUMNS = 256, 1024  # one tile of distances: 1 MB a thread, in single precision
 _MORE = 4  # neighbours found beyond those wanted, because tiles of distances round
 _CHUNK = 16  # columns that are passed over together if none of them is near enough
+_COARSE = 1e-3  # of the squared norm of half the queries: if single precision is off by more, it is not tried
 
 
 def nearest_by_class(
@@ -20,10 +24,6 @@ def nearest_by_class(
     anchors: np.ndarray | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
     """The nearest points of each point's own class, and of the other classes.
-
-    Distances are made tile by tile, as ``‖x‖² − 2 xᵀz + ‖z‖²`` of centred points; memory does not grow
-    with the square of the number of points. Points are first put in the order of their classes: a row's own
-    class is then one range of columns, and all the rest is others.
 
     Parameters
     ----------
@@ -45,36 +45,8 @@ def nearest_by_class(
     same, other : int32 ndarrays of shapes (n_queries, n_same) and (n_queries, n_other)
         Nearest first, of equals the one with the smaller index; -1 where there are no more.
     """
-    n, centre = X.shape[0], X.mean(axis=0)
-    order = np.argsort(y, kind="stable").astype(np.int32)
-    place = np.empty(n, np.int64)  # of each point among the columns
-    place[order] = np.arange(n)
-    columns = (X if (y[1:] >= y[:-1]).all() else X[order]) - centre  # in order already: one copy less
-    if queries is not None:
-        Q, labels = queries[0] - centre, queries[1]
-        own = np.full(len(Q), -1)  # the column of a query's own point, if it is one
-    elif anchors is not None:
-        Q, labels, own = X[anchors] - centre, y[anchors], place[anchors]
-    else:
-        Q, labels, own = X - centre, y, place
-    m = Q.shape[0]
-    first, last = (np.searchsorted(y[order], labels, side) for side in ("left", "right"))
-    squares = np.einsum("np,np->n", columns, columns)
-    found = [np.full((m, k), -1, np.int32) for k in (n_same, n_other)]
-
-    def block(rows: slice) -> None:
-        size = rows.stop - rows.start
-        same, other = ((np.full((size, k), np.inf), out[rows]) for k, out in zip((n_same, n_other), found, strict=True))
-        for start in range(0, n, _COLUMNS):
-            part = slice(start, min(start + _COLUMNS, n))
-            tile = Q[rows] @ columns[part].T
-            ranges = (first[rows] - start, last[rows] - start, own[rows] - start)
-            _scan(tile, squares[part], order[part], *ranges, *same, *other)
-
-    parts = [slice(start, min(start + _ROWS, m)) for start in range(0, m, _ROWS)]
-    with single_threaded_blas(), Workers(min(n_threads(n_jobs), len(parts))) as workers:
-        workers.map(block, parts)
-    return found[0], found[1]
+    (_, same), (_, other) = ranked_by_class(X, y, n_same, n_other, n_jobs, queries, anchors)
+    return same, other
 
 
 def ranked_by_class(
@@ -86,42 +58,194 @@ def ranked_by_class(
     queries: tuple[np.ndarray, np.ndarray] | None = None,
     anchors: np.ndarray | None = None,
 ) -> list[tuple[np.ndarray, np.ndarray]]:
-    """As :func:`nearest_by_class`, ranked by ``Σ (x − z)²``: what is equal does not depend on rounding in a tile.
+    """As :func:`nearest_by_class`, with the squared distances ``Σ (x − z)²`` by which all is ranked.
+
+    A few more than wanted are found in single precision. Where the farthest wanted is not nearer, by more than the
+    rounding errors, than anything that was left out, the search is made again in double precision, and where that
+    does not tell either, as among many equals, by all distances one by one.
 
     Returns
     -------
     same, other : tuples (d², indices)
         Infinity and -1 where there are no more.
     """
+    search = _Search(X, y, queries, anchors)
     wanted = (n_same, n_other)
-    found = nearest_by_class(X, y, n_same + _MORE, n_other + _MORE, n_jobs, queries, anchors)
-    Q = queries[0] if queries is not None else X if anchors is None else X[anchors]
-    distances = [np.empty(index.shape) for index in found]
-
-    def block(rows: slice) -> None:
-        for index, d in zip(found, distances, strict=True):
-            _rank_rows(X, Q[rows], index[rows], d[rows])
-
-    with Workers(n_threads(n_jobs) if len(Q) > 4 * _ROWS else 1) as workers:
-        workers.map(block, [slice(start, start + _ROWS) for start in range(0, len(Q), _ROWS)])
-    return [(d[:, :k], index[:, :k]) for d, index, k in zip(distances, found, wanted, strict=True)]
+    m = len(search.queries)
+    found = [_Near.nothing(m, k) for k in wanted]
+    rows = np.arange(m)  # those still to be found
+    ways: list[tuple[Callable[..., list[_Near]], type | None, int]] = [
+        (search.by_tiles, np.float32, _MORE),
+        (search.by_tiles, np.float64, 8 * _MORE),
+        (search.one_by_one, None, 0),
+    ]
+    for way, precision, more in ways[1 if search.single_is_too_coarse() else 0 :]:
+        seen = way(rows, [k + more for k in wanted], precision, n_jobs)
+        for near, new, k in zip(found, seen, wanted, strict=True):
+            near.index[rows], near.distance[rows] = new.index[:, :k], new.distance[:, :k]
+        rows = rows[np.any([new.unsure(k) for new, k in zip(seen, wanted, strict=True)], axis=0)]
+        if rows.size == 0:
+            break
+    return [(near.distance, near.index) for near in found]
 
 
 def nearest(points: np.ndarray, queries: np.ndarray, k: int, n_jobs: int | None = None) -> np.ndarray:
-    """The k nearest points of each query, nearest first, of equals the one that comes first.
-
-    A few more than k are found tile by tile, and ranked by ``Σ (u − z)²``, which does not cancel.
+    """The k nearest points of each query by ``Σ (u − z)²``, nearest first, of equals the one that comes first.
 
     Returns
     -------
     int32 ndarray of shape (n_queries, k)
     """
-    n, m = points.shape[0], queries.shape[0]
-    some = min(n, 2 * k + 8)
-    one_class = (queries, np.zeros(m, np.int64))
-    found, _ = nearest_by_class(points, np.zeros(n, np.int64), some, 1, n_jobs, one_class)
-    _rank_rows(points, queries, found, np.empty(found.shape))
-    return np.ascontiguousarray(found[:, :k])
+    all_one = (np.zeros(len(A), np.int64) for A in (points, queries))
+    found, _ = nearest_by_class(points, next(all_one), k, 1, n_jobs, (queries, next(all_one)))
+    return found
+
+
+@dataclass
+class _Near:
+    """What was found near some queries.
+
+    Attributes
+    ----------
+    index : int32 ndarray of shape (n_queries, n_found)
+        Nearest first; -1 where there are no more.
+    distance : ndarray of shape (n_queries, n_found)
+        The d².
+    beyond : ndarray of shape (n_queries,)
+        Nothing that was left out has a smaller d²; infinity if nothing was left out, or can be.
+    """
+
+    index: np.ndarray
+    distance: np.ndarray
+    beyond: np.ndarray
+
+    @classmethod
+    def nothing(cls, m: int, k: int, dtype: type = np.float64) -> "_Near":
+        """Room for k neighbours of m queries."""
+        return cls(np.full((m, k), -1, np.int32), np.full((m, k), np.inf, dtype), np.full(m, np.inf))
+
+    def unsure(self, k: int) -> np.ndarray:
+        """Of each query, whether something left out may belong to the k nearest."""
+        return (self.distance[:, k - 1] >= self.beyond) & np.isfinite(self.beyond)
+
+
+class _Search:
+    """The ways to search: tiles of distances in single or in double precision, or distances one by one.
+
+    Tiles hold ``‖z‖² − 2 xᵀz`` of centred points (``‖x‖²`` orders nothing); memory does not grow with the square of
+    the number of points. Points are in the order of their classes: a query's own class is then one range of columns,
+    and all the rest is others. Points and queries are brought to norms of at most 1.
+    """
+
+    def __init__(self, X: np.ndarray, y: np.ndarray, queries, anchors):
+        n, p = X.shape
+        self._X = X
+        self._order = np.argsort(y, kind="stable").astype(np.int32)
+        place = np.empty(n, np.int64)  # of each point among the columns
+        place[self._order] = np.arange(n)
+        if queries is not None:
+            self.queries, labels = queries
+            own = np.full(len(self.queries), -1)  # the column of a query's own point, if it is one
+        elif anchors is not None:
+            self.queries, labels, own = X[anchors], y[anchors], place[anchors]
+        else:
+            self.queries, labels, own = X, y, place
+        first, last = (np.searchsorted(y[self._order], labels, side) for side in ("left", "right"))
+        self._ranges = np.stack([first, last, own])
+        centre = X.mean(axis=0)
+        columns = (X if (y[1:] >= y[:-1]).all() else X[self._order]) - centre  # in order already: one copy less
+        centred = self.queries - centre
+        largest = max(np.abs(A).max(initial=0.0) for A in (columns, centred))
+        self._unit = largest * np.sqrt(p) or 1.0
+        self._columns, self._centred = columns / self._unit, centred / self._unit
+        self._norms = np.einsum("np,np->n", self._centred, self._centred)  # ‖x‖²
+
+    def single_is_too_coarse(self) -> bool:
+        """Whether points differ so much in size that single precision would leave most queries unsure."""
+        errors = self._errors(np.float32)
+        return bool(errors.size and np.median(errors) > _COARSE * np.median(self._norms))
+
+    def _errors(self, precision: type) -> np.ndarray:
+        """Of each query, how far ``‖z‖² − 2 xᵀz`` in a tile is off, at most.
+
+        Numbers and products are rounded, and p + 1 products added whose sizes sum to ``2 ‖x‖ ‖z‖ + ‖z‖²`` at most.
+        """
+        return (self._columns.shape[1] + 8) * (np.finfo(precision).eps / 2) * (2.0 * np.sqrt(self._norms) + 1.0)
+
+    def by_tiles(self, rows: np.ndarray, counts: list[int], precision: type, n_jobs: int | None) -> list[_Near]:
+        """So many of each kind for some queries, by tiles of this precision."""
+        n, m = len(self._columns), len(rows)
+        # One product for both summands: (x, 1)·(−2z, ‖z‖²).
+        Q: np.ndarray = np.column_stack([self._centred[rows], np.ones(m)]).astype(precision)
+        squares = np.einsum("np,np->n", self._columns, self._columns)
+        Z: np.ndarray = np.column_stack([-2.0 * self._columns, squares]).astype(precision)
+        found = [_Near.nothing(m, k, precision) for k in counts]
+        ranges = self._ranges[:, rows]
+
+        def block(some: slice) -> None:
+            lists = [part[some] for near in found for part in (near.distance, near.index)]
+            room = np.empty((some.stop - some.start, min(_COLUMNS, n)), precision)
+            for start in range(0, n, _COLUMNS):
+                part = slice(start, min(start + _COLUMNS, n))
+                tile = np.matmul(Q[some], Z[part].T, out=room[:, : part.stop - start])
+                _scan(tile, self._order[part], ranges[:, some] - start, *lists)
+
+        with single_threaded_blas():
+            _in_blocks(block, m, n_jobs)
+        least = self._norms[rows] - self._errors(precision)[rows]
+        for near in found:
+            near.beyond = (near.distance[:, -1] + least) * self._unit * self._unit
+        return self._ranked(found, rows, n_jobs)
+
+    def one_by_one(self, rows: np.ndarray, counts: list[int], precision: None, n_jobs: int | None) -> list[_Near]:
+        """The same by ``Σ (x − z)²`` of all points."""
+        found = [_Near.nothing(len(rows), k) for k in counts]
+        ranges, points, queries = self._ranges[:, rows], self._X[self._order], self.queries[rows]
+
+        def block(some: slice) -> None:
+            lists = [part[some] for near in found for part in (near.distance, near.index)]
+            room = np.empty((1, len(points)))
+            for q in range(some.start, some.stop):
+                _squares(points, queries[q], room[0])
+                _scan(
+                    room,
+                    self._order,
+                    ranges[:, q : q + 1],
+                    *(part[q - some.start : q + 1 - some.start] for part in lists),
+                )
+
+        _in_blocks(block, len(rows), n_jobs)
+        return self._ranked(found, rows, n_jobs)
+
+    def _ranked(self, found: list[_Near], rows: np.ndarray, n_jobs: int | None) -> list[_Near]:
+        """What was found, with its d² and in their order."""
+        queries = self.queries[rows]
+        for near in found:
+            near.distance = np.empty(near.index.shape)
+
+        def block(some: slice) -> None:
+            for near in found:
+                _rank_rows(self._X, queries[some], near.index[some], near.distance[some])
+
+        _in_blocks(block, len(rows), n_jobs if len(rows) > 4 * _ROWS else 1)
+        return found
+
+
+def _in_blocks(task, m: int, n_jobs: int | None) -> None:
+    """``task`` of slices of ``range(m)``, over threads."""
+    parts = [slice(start, min(start + _ROWS, m)) for start in range(0, m, _ROWS)]
+    with Workers(min(n_threads(n_jobs), len(parts))) as workers:
+        workers.map(task, parts)
+
+
+@njit(nogil=True, cache=True, fastmath={"reassoc", "contract"})
+def _squares(points, query, out):
+    """``out[j] = Σ (x − z_j)²``."""
+    for j in range(points.shape[0]):
+        total = 0.0
+        for i in range(points.shape[1]):
+            total += (query[i] - points[j, i]) ** 2
+        out[j] = total
 
 
 @njit(nogil=True, cache=True, fastmath={"reassoc", "contract"})  # one order of sums for all, in vectors
@@ -144,40 +268,46 @@ def _rank_rows(points, queries, found, distances):
 
 
 @njit(nogil=True, cache=True)
-def _scan(tile, squares, index, first, last, own, same, found_same, other, found_other):
-    """Insert the points of a tile into each row's sorted lists; columns first to last are of the row's class."""
+def _scan(tile, index, ranges, same, found_same, other, found_other):
+    """Insert the points of a tile into each row's sorted lists.
+
+    ``ranges`` has, for every row, the first column of its class, the one after the last, and that of the row itself.
+    """
     width = tile.shape[1]
     for r in range(tile.shape[0]):
-        a, b = min(max(first[r], 0), width), min(max(last[r], 0), width)
-        _insert(tile[r], squares, index, 0, a, -1, other[r], found_other[r])
-        _insert(tile[r], squares, index, a, b, own[r], same[r], found_same[r])
-        _insert(tile[r], squares, index, b, width, -1, other[r], found_other[r])
+        a, b = min(max(ranges[0, r], 0), width), min(max(ranges[1, r], 0), width)
+        _insert(tile[r], index, 0, a, -1, other[r], found_other[r])
+        _insert(tile[r], index, a, b, ranges[2, r], same[r], found_same[r])
+        _insert(tile[r], index, b, width, -1, other[r], found_other[r])
 
 
 @njit(nogil=True, cache=True)
-def _insert(products, squares, index, start, stop, own, distances, found):
+def _insert(tile, index, start, stop, own, distances, found):
     """Insert the columns start to stop, but for a row's own point, where they are nearer than what is there.
 
-    ``‖x‖²`` of the row itself is left out: it orders nothing. Of equals the smaller index is nearer.
+    Of equals the smaller index is nearer.
     """
     end = distances.size - 1
     for head in range(start, stop, _CHUNK):
         tail = min(head + _CHUNK, stop)
-        limit = distances[end]
-        if tail - head == _CHUNK:  # a loop of fixed length, without branches: one comparison for all of them
-            near = 0
-            for c in range(_CHUNK):
-                near += squares[head + c] - 2.0 * products[head + c] <= limit
-            if near == 0:
-                continue
+        if tail - head == _CHUNK and _least(tile, head) > distances[end]:
+            continue
         for c in range(head, tail):
-            d, j = squares[c] - 2.0 * products[c], index[c]
-            if c == own or not (d < distances[end] or (d == distances[end] and j < found[end])):
+            d, j, k = tile[c], index[c], end
+            if d > distances[end] or c == own or (d == distances[end] and j > found[end] >= 0):
                 continue
-            k = end
             while k > 0 and (distances[k - 1] > d or (distances[k - 1] == d and found[k - 1] > j)):
                 distances[k] = distances[k - 1]
                 found[k] = found[k - 1]
                 k -= 1
             distances[k] = d
             found[k] = j
+
+
+@njit(nogil=True, cache=True, fastmath={"nnan", "nsz", "reassoc"})  # there is no NaN; a minimum runs in vectors
+def _least(tile, head):
+    """The least of a chunk: a loop of fixed length, without branches."""
+    least = tile[head]
+    for c in range(1, _CHUNK):
+        least = tile[head + c] if tile[head + c] < least else least
+    return least
