@@ -53,6 +53,21 @@ def test_eta_makes_it_sparser(data):
         assert SCML(eta=1e3, random_state=0).fit(X, y).n_active_basis_ == 0
 
 
+@pytest.mark.parametrize("unit", [1e-6, 1e-3, 1e3, 1e6])
+def test_units_do_not_matter_but_for_eta(unit, data):
+    X, y = data
+    expected = SCML(eta=0.005, random_state=0).fit(X, y).objective_
+    found = SCML(eta=0.005 * unit**2, random_state=0).fit(unit * X, y).objective_
+    assert found[0] == pytest.approx(expected[0], rel=1e-6)
+    assert found[-1] == pytest.approx(expected[-1], rel=0.01)
+
+
+def test_an_eta_too_large_for_the_units_is_said(data):
+    X, y = data
+    with pytest.warns(ConvergenceWarning, match="Lower eta"):
+        assert SCML(random_state=0).fit(1e-6 * X, y).n_active_basis_ == 0
+
+
 def test_bases_of_one_s_own_and_a_warm_start(data):
     X, y = data
     scml = SCML(basis=5 * np.eye(13), eta=0.001).fit(X, y)

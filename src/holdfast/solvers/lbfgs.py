@@ -97,14 +97,22 @@ class LBFGS(Solver):
 
 
 def _descend_within(bounds, evaluate: Function, x: np.ndarray, memory: int, after: Callable[[], bool]) -> None:
-    """As :func:`~holdfast.solvers.quasi_newton.descend`, within bounds, by scipy."""
+    """As :func:`~holdfast.solvers.quasi_newton.descend`, within bounds at zero, by scipy.
 
-    def callback(x: np.ndarray) -> None:
+    Its first step has a length of at most 1, so x is brought to that size.
+    """
+    unit = np.abs(x).max(initial=0.0) or 1.0
+
+    def scaled(u: np.ndarray) -> tuple[float, np.ndarray]:
+        value, gradient = evaluate(unit * u)
+        return value, unit * gradient
+
+    def callback(u: np.ndarray) -> None:
         if after():
             raise StopIteration
 
     limits = {"maxiter": 10**9, "maxfun": 10**9, "maxcor": memory, "ftol": 0.0, "gtol": 0.0}
-    minimize(evaluate, x, jac=True, method="L-BFGS-B", bounds=bounds, callback=callback, options=limits)
+    minimize(scaled, x / unit, jac=True, method="L-BFGS-B", bounds=bounds, callback=callback, options=limits)
 
 
 class _State:
