@@ -58,7 +58,7 @@ def test_units_do_not_matter_but_for_eta(unit, data):
     X, y = data
     expected = SCML(eta=0.005, random_state=0).fit(X, y).objective_
     found = SCML(eta=0.005 * unit**2, random_state=0).fit(unit * X, y).objective_
-    assert found[0] == pytest.approx(expected[0], rel=1e-6)
+    assert found[0] == pytest.approx(expected[0], rel=1e-3)  # bases are regularised a little
     assert found[-1] == pytest.approx(expected[-1], rel=0.01)
 
 
