@@ -5,9 +5,10 @@ import os
 
 from benchmarks.speed.internals import floor, growth, paper, threads
 from benchmarks.speed.rows import table, write
+from benchmarks.speed.solver import solver
 from benchmarks.speed.training import COLUMNS, training
 
-PARTS = ("training", "floor", "threads", "growth", "paper")
+PARTS = ("training", "floor", "threads", "growth", "paper", "solver")
 
 
 def main() -> None:
@@ -23,7 +24,7 @@ def main() -> None:
         rows = training(sorted({1, os.cpu_count() or 1}), chosen.slow)
         write("training", rows)
         print(table(rows, COLUMNS))
-    for part in (floor, threads, growth, paper):
+    for part in (floor, threads, growth, paper, solver):
         if part.__name__ in chosen.parts:
             rows = part()
             if rows:

@@ -153,11 +153,12 @@ class _Search:
         first, last = (np.searchsorted(y[self._order], labels, side) for side in ("left", "right"))
         self._ranges = np.stack([first, last, own])
         centre = X.mean(axis=0)
-        columns = (X if (y[1:] >= y[:-1]).all() else X[self._order]) - centre  # in order already: one copy less
-        centred = self.queries - centre
-        largest = max(np.abs(A).max(initial=0.0) for A in (columns, centred))
+        self._columns = (X if (y[1:] >= y[:-1]).all() else X[self._order]) - centre  # in order already: a copy less
+        self._centred = self.queries - centre
+        largest = max(max(A.max(initial=0.0), -A.min(initial=0.0)) for A in (self._columns, self._centred))
         self._unit = largest * np.sqrt(p) or 1.0
-        self._columns, self._centred = columns / self._unit, centred / self._unit
+        self._columns /= self._unit
+        self._centred /= self._unit
         self._norms = np.einsum("np,np->n", self._centred, self._centred)  # ‖x‖²
 
     def single_is_too_coarse(self) -> bool:
@@ -174,11 +175,12 @@ class _Search:
 
     def by_tiles(self, rows: np.ndarray, counts: list[int], precision: type, n_jobs: int | None) -> list[_Near]:
         """So many of each kind for some queries, by tiles of this precision."""
-        n, m = len(self._columns), len(rows)
+        (n, p), m = self._columns.shape, len(rows)
         # One product for both summands: (x, 1)·(−2z, ‖z‖²).
-        Q: np.ndarray = np.column_stack([self._centred[rows], np.ones(m)]).astype(precision)
-        squares = np.einsum("np,np->n", self._columns, self._columns)
-        Z: np.ndarray = np.column_stack([-2.0 * self._columns, squares]).astype(precision)
+        Q, Z = np.ones((m, p + 1), precision), np.empty((n, p + 1), precision)
+        Q[:, :p] = _some(self._centred, rows)
+        np.multiply(self._columns, -2.0, out=Z[:, :p], casting="same_kind")
+        Z[:, p] = np.einsum("np,np->n", self._columns, self._columns)
         found = [_Near.nothing(m, k, precision) for k in counts]
         ranges = self._ranges[:, rows]
 
@@ -219,7 +221,7 @@ class _Search:
 
     def _ranked(self, found: list[_Near], rows: np.ndarray, n_jobs: int | None) -> list[_Near]:
         """What was found, with its d² and in their order."""
-        queries = self.queries[rows]
+        queries = _some(self.queries, rows)
         for near in found:
             near.distance = np.empty(near.index.shape)
 
@@ -229,6 +231,11 @@ class _Search:
 
         _in_blocks(block, len(rows), n_jobs if len(rows) > 4 * _ROWS else 1)
         return found
+
+
+def _some(A: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    """Rows of A; no copy if that is all of them."""
+    return A if len(rows) == len(A) else A[rows]
 
 
 def _in_blocks(task, m: int, n_jobs: int | None) -> None:
