@@ -7,6 +7,7 @@ import numpy as np
 
 from holdfast.constraints import Triplets
 from holdfast.geometry import TripletGeometry
+from holdfast.geometry.layout import neighbourly
 from holdfast.geometry.triplet_geometry import Part
 from holdfast.terms.base import MatrixTerm, TripletTerm
 
@@ -40,9 +41,16 @@ class Objective:
             for over in ("R", "S")
         )
         self._of_M = [(weight, term) for weight, term in terms if isinstance(term, MatrixTerm)]
-        self.triplets = triplets
         reads_h = any(term.reads_h for _, term in self._over_R)
-        self.geometry = TripletGeometry(X, triplets, B, reads_h, n_jobs)
+        self.geometry = self._made_geometry(X, triplets, B, reads_h, n_jobs)
+        self.triplets = self.geometry.triplets
+
+    def _made_geometry(self, X: np.ndarray, triplets: Triplets, *settings) -> TripletGeometry:
+        """The geometry, of points in an order that the cache likes: sums do not tell who is who."""
+        order = neighbourly(X)
+        if order is not None:
+            X, triplets = X[order], triplets.renumbered(order)
+        return TripletGeometry(X, triplets, *settings)
 
     def __call__(self, M: np.ndarray) -> tuple[float, np.ndarray]:
         """Value and symmetric gradient at M."""

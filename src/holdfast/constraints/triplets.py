@@ -114,6 +114,18 @@ class Triplets:
         points = np.flatnonzero(named)
         return points, self._trusted(place[part.i], place[part.j], place[part.l], points.size)
 
+    def renumbered(self, order: np.ndarray) -> "Triplets":
+        """The same triplets of points that have been put in another order: point ``order[r]`` is now r.
+
+        Examples
+        --------
+        >>> Triplets([[0, 1, 2], [1, 2, 0]], n_samples=3).renumbered([2, 1, 0]).rows.tolist()
+        [[1, 0, 2], [2, 1, 0]]
+        """
+        place = np.empty(self.n_samples, np.int32)
+        place[order] = np.arange(self.n_samples, dtype=np.int32)
+        return self._trusted(place[self.i], place[self.j], place[self.l], self.n_samples)
+
     @property
     def named(self) -> np.ndarray:
         """Of each point, whether some triplet names it."""

@@ -159,10 +159,11 @@ class _ExpectedObjective(Objective):
 
     def __init__(self, X, triplets, terms, prior: float, eta: float, n_jobs):
         super().__init__(X, triplets, terms, None, n_jobs)
-        self.geometry.close()
-        self.geometry = _ExpectedGeometry(X, triplets, None, False, n_jobs)
         self.geometry.variances = np.full(X.shape, prior)
         self.prior, self.weight = prior, eta / X.shape[0]
+
+    def _made_geometry(self, X, triplets, *settings) -> _ExpectedGeometry:
+        return _ExpectedGeometry(X, triplets, *settings)  # in their own order: every point has its disturbance
 
     def __call__(self, M: np.ndarray) -> tuple[float, np.ndarray]:
         value, G = super().__call__(M)
