@@ -114,6 +114,7 @@ class Factors:
 
     def __init__(self, P: np.ndarray | None = None):
         self.P = P
+        self._last: tuple[np.ndarray, np.ndarray] | None = None  # K and L: a gradient follows its metric
 
     def bounds(self, size: int) -> None:
         """None: every K stands for a metric."""
@@ -137,7 +138,11 @@ class Factors:
         return gradient if self.P is None else gradient @ self.P
 
     def _factor(self, K: np.ndarray) -> np.ndarray:
-        return K if self.P is None else K @ self.P
+        if self.P is None:
+            return K
+        if self._last is None or self._last[0] is not K:
+            self._last = K, K @ self.P
+        return self._last[1]
 
 
 def whitening(*scatters: np.ndarray, share: float) -> np.ndarray | None:
