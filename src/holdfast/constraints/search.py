@@ -169,9 +169,10 @@ class _Search:
     def _errors(self, precision: type) -> np.ndarray:
         """Of each query, how far ``‖z‖² − 2 xᵀz`` in a tile is off, at most.
 
-        Numbers and products are rounded, and p + 1 products added whose sizes sum to ``2 ‖x‖ ‖z‖ + ‖z‖²`` at most.
+        Numbers and products are rounded, and p + 1 products added whose sizes sum to ``2 ‖x‖ ‖z‖ + ‖z‖²`` at most; in
+        double precision the ``‖z‖²`` and ``‖x‖²`` are off by as much again.
         """
-        return (self._columns.shape[1] + 8) * (np.finfo(precision).eps / 2) * (2.0 * np.sqrt(self._norms) + 1.0)
+        return 2.0 * (self._columns.shape[1] + 8) * (np.finfo(precision).eps / 2) * (2.0 * np.sqrt(self._norms) + 1.0)
 
     def by_tiles(self, rows: np.ndarray, counts: list[int], precision: type, n_jobs: int | None) -> list[_Near]:
         """So many of each kind for some queries, by tiles of this precision."""
@@ -206,15 +207,7 @@ class _Search:
 
         def block(some: slice) -> None:
             lists = [part[some] for near in found for part in (near.distance, near.index)]
-            room = np.empty((1, len(points)))
-            for q in range(some.start, some.stop):
-                _squares(points, queries[q], room[0])
-                _scan(
-                    room,
-                    self._order,
-                    ranges[:, q : q + 1],
-                    *(part[q - some.start : q + 1 - some.start] for part in lists),
-                )
+            _scan_all(points, queries[some], self._order, ranges[:, some], *lists)
 
         _in_blocks(block, len(rows), n_jobs)
         return self._ranked(found, rows, n_jobs)
@@ -243,16 +236,6 @@ def _in_blocks(task, m: int, n_jobs: int | None) -> None:
     parts = [slice(start, min(start + _ROWS, m)) for start in range(0, m, _ROWS)]
     with Workers(min(n_threads(n_jobs), len(parts))) as workers:
         workers.map(task, parts)
-
-
-@njit(nogil=True, cache=True, fastmath={"reassoc", "contract"})
-def _squares(points, query, out):
-    """``out[j] = Σ (x − z_j)²``."""
-    for j in range(points.shape[0]):
-        total = 0.0
-        for i in range(points.shape[1]):
-            total += (query[i] - points[j, i]) ** 2
-        out[j] = total
 
 
 @njit(nogil=True, cache=True, fastmath={"reassoc", "contract"})  # one order of sums for all, in vectors
@@ -286,6 +269,20 @@ def _scan(tile, index, ranges, same, found_same, other, found_other):
         _insert(tile[r], index, 0, a, -1, other[r], found_other[r])
         _insert(tile[r], index, a, b, ranges[2, r], same[r], found_same[r])
         _insert(tile[r], index, b, width, -1, other[r], found_other[r])
+
+
+@njit(nogil=True, cache=True, fastmath={"reassoc", "contract"})
+def _scan_all(points, queries, index, ranges, same, found_same, other, found_other):
+    """As :func:`_scan`, of tiles that hold ``Σ (x − z)²``, row by row."""
+    tile = np.empty((1, points.shape[0]))
+    for q in range(queries.shape[0]):
+        for j in range(points.shape[0]):
+            total = 0.0
+            for i in range(points.shape[1]):
+                total += (queries[q, i] - points[j, i]) ** 2
+            tile[0, j] = total
+        one = slice(q, q + 1)
+        _scan(tile, index, ranges[:, one], same[one], found_same[one], other[one], found_other[one])
 
 
 @njit(nogil=True, cache=True)
