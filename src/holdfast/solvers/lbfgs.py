@@ -18,7 +18,9 @@ class LBFGS(Solver):
 
     For a metric the variable is a factor L of ``M = LᵀL``, so M is positive semi-definite by itself. The
     hinges of metric learning are not smooth, but a sum of thousands of them nearly is: on the paper's data sets
-    this ended below the objective of its schedule, or at most 6e-4 of it above, in a twentieth of the evaluations.
+    this ended below the objective of its schedule, or at most 4e-4 of it above, in a thirtieth of the evaluations
+    (``benchmarks/speed/results/solver.csv``). The learners scale L by the scatter of the pairs; see
+    :class:`holdfast.spaces.Factors`.
     What has bounds, such as weights that may not be negative, is left to scipy's L-BFGS-B.
 
     Such steps can enlarge a rounding error threefold at every iteration (seen with the perturbation loss), so
