@@ -111,7 +111,7 @@ def _query(problem, u, y, start, rounding, down, up, budget) -> tuple[float, np.
     """Search within a horizon, and if the best witness lies beyond it, within a wider one."""
     chart, labels, k = problem.chart, problem.labels, problem.n_neighbors
     best_z = np.full(chart.G.shape[1], np.nan)
-    if start == np.inf:
+    if start == np.inf or chart.stretch == 0.0:  # nothing to find: no other class, or a metric that sees no move
         return start, best_z
     D = np.empty(len(labels))
     squared_distances(problem.points, u, D)
