@@ -148,8 +148,19 @@ class Factors:
 def whitening(*scatters: np.ndarray, share: float) -> np.ndarray | None:
     """``P = (C + share · I)^-½``, where C is the mean of the scatters, each at mean eigenvalue 1.
 
-    To 24 binary digits, so that the order of the sums behind the scatters does not matter. None, which stands for the
-    identity, if all of them are zero.
+    To 24 binary digits, so that the order of the sums behind the scatters does not matter.
+
+    Parameters
+    ----------
+    *scatters : ndarrays of shape (n_features, n_features)
+        Means of ``X_ij`` over pairs, symmetric and positive semi-definite.
+    share : float
+        How much all directions count alike; positive.
+
+    Returns
+    -------
+    ndarray of shape (n_features, n_features) or None
+        None stands for the identity, and is returned if all scatters are zero.
 
     Examples
     --------
