@@ -63,6 +63,8 @@ def short(number: float) -> str:
         ("LMNN on digits, time over ours, one thread", "pylmnn 1.6", "digits", "pylmnn"),
         ("LMNN on digits, time over ours, one thread", "scikit-learn's NCA", "digits", "sklearn"),
         ("the same, 7,000 × 23", "pylmnn 1.6", "7000x23", "pylmnn"),
+        ("the same, 7,000 × 23", "metric-learn 0.7", "7000x23", "metric_learn.LMNN"),
+        ("the same, 7,000 × 23", "scikit-learn's NCA", "7000x23", "sklearn"),
         ("SCML on digits, time over ours", "metric-learn 0.7", "digits", "metric_learn.SCML"),
     ],
 )
