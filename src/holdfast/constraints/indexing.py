@@ -49,7 +49,8 @@ def pairs_of_anchors(i, j, l, n):
     targets : of each distinct (i, j), the first triplet that has it
     """
     size = i.size
-    first, second = np.empty(2 * size, np.int32), np.empty(2 * size, np.int32)
+    room = min(2 * size, n * n)  # pairs, at most
+    first, second = np.empty(room, np.int32), np.empty(room, np.int32)
     ij, il, targets = np.empty(size, np.int32), np.empty(size, np.int32), np.empty(size, np.int64)
     met_under = np.full(n, -1, np.int32)  # of each point, the last anchor it was met under, and the pair's place
     met_at = np.empty(n, np.int32)

@@ -66,7 +66,7 @@ class TripletGeometry:
     """
 
     def __init__(self, X, triplets: Triplets, B=None, with_slope: bool = True, n_jobs=None):
-        self.triplets, self.B, self.with_slope = triplets, B, with_slope
+        self.triplets, self.B = triplets, B
         n, p = X.shape
         self._X = padded(X - X.mean(axis=0))  # with columns of zeros, as everything below that is as long
         self.X = self._X[:, :p]
