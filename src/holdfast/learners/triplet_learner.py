@@ -19,16 +19,11 @@ from holdfast.objective import Objective
 from holdfast.rows import refuse_collection, source_of
 from holdfast.rows.sums import rounded
 from holdfast.solvers import LBFGS, Progress, Solution, Solver
-from holdfast.spaces import Factors, PSDMatrices, Space, whitening
+from holdfast.spaces import Factors, PSDMatrices, Space
 from holdfast.terms import MatrixTerm, Perturbation, TripletTerm
 from holdfast.threads import single_threaded_blas
 
 Term = TripletTerm | MatrixTerm
-
-# The share of all directions alike in the scaling of the variables: the scatter of the pairs tells how the objective
-# curves, but the perturbation loss, as it gains weight, looks at all directions alike. Chosen by measurement, see
-# benchmarks/speed/README.md.
-_ROUND, _ROUNDER = 0.01, 0.3
 
 
 class TripletLearner(MetricLearner):
@@ -83,10 +78,7 @@ class TripletLearner(MetricLearner):
 
     def _space(self, solver: Solver, objective: Objective) -> Space:
         """What is optimised over, of the kind the solver needs."""
-        if solver.needs != "bounds":
-            return PSDMatrices(floor=1e-10)
-        loss = 0.0 if self.perturbation is None else self.perturbation.weight * self.perturbation.tau**2  # at most
-        return Factors(whitening(*objective.scatters, share=_ROUND + _ROUNDER * loss / (1.0 + loss)))
+        return Factors() if solver.needs == "bounds" else PSDMatrices(floor=1e-10)
 
     def _start(self, n_features: int) -> np.ndarray | None:
         """The metric the user chose to start from, checked; None if there is none."""

@@ -19,7 +19,7 @@ class LBFGS(Solver):
     For a metric the variable is a factor L of ``M = LᵀL``, so M is positive semi-definite by itself. The
     hinges of metric learning are not smooth, but a sum of thousands of them nearly is: on the paper's data sets
     this ended below the objective of its schedule, or at most 4e-4 of it above, in a thirtieth of the evaluations
-    (``benchmarks/speed/results/solver.csv``). The learners scale L by the scatter of the pairs; see
+    (``benchmarks/speed/results/solver.csv``). LMNN scales L by the scatter of the pairs; see
     :class:`holdfast.spaces.Factors`.
     What has bounds, such as weights that may not be negative, is left to scipy's L-BFGS-B.
 
