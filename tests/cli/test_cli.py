@@ -248,6 +248,8 @@ def test_a_stopped_audit_leaves_no_report(tmp_path, how, code):
         stderr=theirs,
         stdout=subprocess.PIPE,
         text=True,
+        # Where the tests run in the background Ctrl-C is ignored, and what is started here would ignore it too.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     ) as process:
         os.close(theirs)
         while "Tuning the" not in screen.seen and process.poll() is None:
