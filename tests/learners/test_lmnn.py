@@ -9,7 +9,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.preprocessing import StandardScaler, normalize
 
-from holdfast import LMNN, FixedMetric, Perturbation
+from holdfast import DRIFT, LMNN, SCML, CappedTraceLMNN, FixedMetric, LogDetLMNN, Perturbation
 from holdfast.constraints import Triplets, knn_triplets
 from holdfast.solvers import LBFGS, ProjectedGradient
 from tests.conftest import UCI
@@ -112,6 +112,14 @@ def test_units_do_not_matter(wine, scale, perturbed):
 
     reference, scaled = learner(1.0).fit(X, y), learner(scale).fit(scale * X, y)
     assert scaled.objective_[-1] == pytest.approx(reference.objective_[-1], rel=2e-3)
+
+
+@pytest.mark.filterwarnings("ignore:Number of distinct clusters")  # by the k-means behind SCML's bases
+@pytest.mark.parametrize("learner", [LMNN(), LogDetLMNN(), CappedTraceLMNN(), SCML(random_state=0), DRIFT()])
+def test_units_whose_squares_overflow_are_refused_in_a_sentence(wine, learner):
+    X, y = wine
+    with np.errstate(all="ignore"), pytest.raises(ValueError, match="bring the features to a smaller scale"):
+        learner.fit(1e200 * X, y)
 
 
 def test_the_paper_s_schedule_says_when_units_are_too_much_for_it(wine):

@@ -114,7 +114,7 @@ class LMNN(TripletLearner):
         if solver.needs != "bounds":
             return super()._space(solver, objective)
         loss = 0.0 if self.perturbation is None else self.perturbation.weight * self.perturbation.tau**2  # at most
-        return Factors(whitening(*objective.scatters, share=_ROUND + _ROUNDER * loss / (1.0 + loss)))
+        return Factors(whitening(*self._scatters_of(objective), share=_ROUND + _ROUNDER * loss / (1.0 + loss)))
 
     def _check(self) -> None:
         check_number("LMNN", "mu", self.mu, above=0, below=1)

@@ -53,5 +53,5 @@ class LogDetLMNN(RegularisedLMNN):
         if solver.needs == "bounds":
             return super()._space(solver, objective)
         # At a minimum weight (M⁻¹ − I) is the gradient of push, at most the mean of X_ij over R.
-        mean = np.trace(objective.scatters[0])
+        mean = np.trace(self._scatters_of(objective)[0])
         return PositiveDefinite(max(0.1 * self.weight / (self.weight + mean), 1e-3))

@@ -80,6 +80,15 @@ class TripletLearner(MetricLearner):
         """What is optimised over, of the kind the solver needs."""
         return Factors() if solver.needs == "bounds" else PSDMatrices(floor=1e-10)
 
+    def _scatters_of(self, objective: Objective) -> tuple[np.ndarray, np.ndarray]:
+        """The means over R of ``X_ij`` and of ``X_il``; ``ValueError`` if they are no numbers."""
+        if not all(np.isfinite(C).all() for C in objective.scatters):
+            raise ValueError(
+                f"{type(self).__name__}: the squared distances between points are too large for floating point; bring "
+                "the features to a smaller scale, for example with StandardScaler."
+            )
+        return objective.scatters
+
     def _start(self, n_features: int) -> np.ndarray | None:
         """The metric the user chose to start from, checked; None if there is none."""
         return None if self.init is None else check_metric(self.init, n_features, "init")
@@ -165,7 +174,7 @@ class TripletLearner(MetricLearner):
         if M0 is None:
             M0 = np.eye(objective.n_features)
             if solver.rescales:  # distances of the order of the hinge's margin, which is 1, whatever the units
-                M0 /= float(rounded(np.trace(objective.scatters[1]))) or 1.0
+                M0 /= float(rounded(np.trace(self._scatters_of(objective)[1]))) or 1.0
 
         solution = solver.minimize(self._function(objective, space), space, space.start(M0), self._report)
         if self.verbose:
