@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 JOBS ?= 2
 
-.PHONY: demo test lint types doctest pytest test-lowest docs bench-speed bench-quick format clean clean-cache
+.PHONY: demo test lint types doctest pytest test-lowest attack docs bench-speed bench-quick format clean clean-cache
 
 demo: $(VENV)/.ready
 	$(BIN)/holdfast audit wdbc --out results/demo --force
@@ -24,12 +24,16 @@ doctest: $(VENV)/.ready
 pytest: $(VENV)/.ready
 	$(BIN)/pytest -q -n $(JOBS) tests
 
+# Every promise attacked at full size, with tries and breaks; the same families run small in tests/adversary.
+attack: $(VENV)/.ready
+	$(BIN)/python -m tests.adversary
+
 # Learning and certifying on the oldest versions pyproject.toml admits; compiled code is kept apart.
 LOWEST := numpy==1.26.4 scipy==1.12.0 scikit-learn==1.6.0 numba==0.60.0 joblib==1.3.2 threadpoolctl==3.2.0 pandas==2.2.2
 test-lowest: .venv-lowest/.ready
 	NUMBA_CACHE_DIR=.venv-lowest/numba .venv-lowest/bin/pytest -q -n $(JOBS) tests --ignore tests/cli \
 	  --ignore tests/report --ignore tests/benchmarks --ignore tests/datasets --ignore tests/docs \
-	  --ignore tests/examples --ignore tests/test_parallel.py --ignore tests/test_persistence.py
+	  --ignore tests/examples --ignore tests/backends --ignore tests/persistence --ignore tests/audit --ignore tests/adversary
 
 # The site, offline, warnings as errors; every example of the gallery is run. It is in docs/_build/html.
 docs: $(VENV)/.ready

@@ -3,8 +3,8 @@ Certificates in the plane
 =========================
 
 With two features everything can be drawn: the points, the regions of the answers, and round each point the ball in
-which the answer is certified not to change. Two gauges measure the same quantity. Their *level* tells the classes
-apart with room to spare and a few errors; their tiny *difference* tells them apart without errors and without room.
+which the answer is certified not to change. Two gauges measure the same quantity. Their *level* separates the classes
+by a wide margin with a few errors; their tiny *difference* separates them without errors, but by a tiny margin.
 """
 
 # %%
@@ -48,7 +48,7 @@ radii = np.linspace(0, 1.5, 151)
 curves = {}
 print(f"{'':10}{'accuracy':>9}{'median radius':>15}{'exact':>8}{'accuracy certified at 0.2':>27}")
 for name, clf in classifiers.items():
-    certificate = certify(clf, X_test, y_test, budget=10.0)
+    certificate = certify(clf, X_test, y_test, budget=200_000)
     found = attack(clf, X_test)
     assert (clf.predict(found.adversarial[found.success]) != found.prediction[found.success]).all()
     assert (found.size >= certificate.radius).all()
@@ -58,9 +58,9 @@ for name, clf in classifiers.items():
     curves[name] = certificate.certified_accuracy(radii=radii)
 
 # %%
-# LMNN makes no error on the test points: it has found the difference. Its radii pay for that, and under an attack
-# of 0.2 it is the worst of the three. LMNN-PL gives up one test point in forty and keeps the room that the level
-# has.
+# LMNN makes no error on the test points: it uses the difference. Its radii are small for the same reason, and under
+# an attack of 0.2 it is the worst of the three. LMNN-PL misclassifies one test point in forty and keeps the wide
+# margin of the level.
 #
 # The pictures
 # ------------

@@ -4,15 +4,15 @@ Noise that has a shape: sensors that drift together
 
 A perturbation of length 1 is not equally likely in all directions. Eight sensors share one supply, so their errors
 are mostly *common*: all drift up, or all down. The matrix ``A_0`` tells the perturbation loss (``shape=A_0``) and
-the certificate (``norm=A_0``) what counts as one unit of noise. The learner can then use what the drift leaves
-alone.
+the certificate (``norm=A_0``) what counts as one unit of noise. The learner can then use the directions that drift
+does not affect.
 """
 
 # %%
 # Readings, and what is known of their noise
 # ------------------------------------------
 # Two states of a machine. In state 1 all readings are higher, and there is also a weaker pattern along the row of
-# sensors. The level is what the eye sees, and what drift destroys.
+# sensors. The level is the stronger signal, and the one that drift destroys.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -78,10 +78,10 @@ for name, clf in classifiers.items():
     print(row + "".join(f"{noisy_accuracy(clf, kind, 0.5):{w}.1%}" for kind, w in (("drift", 20), ("independent", 12))))
 
 # %%
-# Trained for the shape of the noise, the metric looks away from the common level and at the pattern: its radius
-# under ``A_0`` about doubles, and it is the most accurate under drift. It pays where it was told not to look: its
-# radius in the ball, and its accuracy under independent noise, are the lowest of the four. A shape is a statement
-# about the world; if it is wrong, this is the price.
+# Trained for the shape of the noise, the metric weights the common level less and the pattern more: its radius
+# under ``A_0`` about doubles, and it is the most accurate under drift. In exchange, its radius in the ball and its
+# accuracy under independent noise are the lowest of the four. So the shape must describe the real noise: a wrong one
+# costs this much.
 
 sizes = np.linspace(0, 1, 6)
 colours = {"Euclidean": "0.4", "LMNN": "#D55E00", "LMNN-PL, ball": "#56B4E9", "LMNN-PL, A_0": "#0072B2"}

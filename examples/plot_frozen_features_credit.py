@@ -4,8 +4,8 @@ Credit scoring: what an applicant can change
 
 A certificate asks how far an input may move. In a table of people most columns do not move freely: nobody changes
 their age for a loan, housing is a category, and savings are not negative. ``frozen`` names the columns that stay,
-``lower`` and ``upper`` the limits of the others. The radius then speaks of the changes that can happen, and the
-adversarial row is one that could be handed in.
+``lower`` and ``upper`` the limits of the others. The radius is then about changes that can happen, and the
+adversarial row is an application that could be filed.
 """
 
 # %%
@@ -77,7 +77,7 @@ for name, found in certificates.items():
     print(f"{name:33}{np.median(found.radius):14.3f}{at:28.0%}")
 
 # %%
-# A radius that ignores who can change what is too modest: it counts moves that nobody can make. The limits add
+# A radius without these restrictions is too small: it counts moves that nobody can make. The limits add
 # little here, because the shortest moves are small and seldom reach them. (Months are taken as a number; whole ones
 # are fewer, so the certificate covers them too.)
 #

@@ -2,15 +2,15 @@
 When labels in the training data are wrong
 ==========================================
 
-A certificate of a prediction speaks of moves of the *input*. Training labels can be wrong too, by mistake or on
+A certificate of a prediction is about moves of the *input*. Training labels can be wrong too, by mistake or on
 purpose. :func:`~holdfast.poisoning_tolerance` says how many labels may be flipped, anywhere in the training data,
 without changing a vote of the k nearest. More neighbours tolerate more flips; what they cost in accuracy and in
 radius is below.
 """
 
 # %%
-# A distance that no label has shaped
-# -----------------------------------
+# A distance that does not depend on labels
+# -----------------------------------------
 # The tolerance takes the metric as given. If the labels in question also trained the metric, flipping them moves
 # it, and the number is no guarantee. Here the distance is Euclidean on standardised features (the scaler sees no
 # labels), so it is one.
@@ -29,8 +29,8 @@ scaler = StandardScaler().fit(X_train)
 X_train, X_test = scaler.transform(X_train), scaler.transform(X_test)
 
 # %%
-# Two promises for each k
-# -----------------------
+# Two guarantees for each k
+# -------------------------
 # The share of test rows that are right and stay so whatever three labels are flipped, and the radius within which
 # the input may move (a lower bound, ``method="lower"``).
 

@@ -1,6 +1,6 @@
 """
-Choose a model by what it can promise
-=====================================
+Choose a model by certified accuracy
+====================================
 
 Model selection by accuracy picks the model that is right most often on points exactly as measured. If points may be
 off, select by *certified* accuracy instead: the share that is right and certified to stay right within a radius. It
@@ -42,8 +42,8 @@ for name, search in searches.items():
     print(f"best by {name}: {found}")
 
 # %%
-# The two scores are not the same order
-# -------------------------------------
+# The two scores rank candidates differently
+# ------------------------------------------
 
 accuracy, certified = (search.cv_results_["mean_test_score"] for search in searches.values())
 print(f"over the 12 draws: accuracy {accuracy.min():.3f} to {accuracy.max():.3f},")
@@ -51,7 +51,7 @@ print(f"accuracy certified at {RADIUS:g} {certified.min():.3f} to {certified.max
 print(f"correlation of the two {np.corrcoef(accuracy, certified)[0, 1]:.2f}")
 
 # %%
-# Candidates differ by two points in accuracy, much of it chance, and by far more in what they can promise.
+# Candidates differ by two points in accuracy, much of it chance, and by far more in certified accuracy.
 #
 # On test rows
 # ------------
@@ -70,10 +70,10 @@ for name, model in models.items():
     print(f"{name:27}{plain:9.1%}{at:16.1%}{np.median(certificate.radius):15.2f}")
 
 # %%
-# Here both winners are right equally often on the test rows, and the one chosen for its promise keeps it more often
-# at the radius asked for, and less often below. That is no law: on three more splits (``random_state`` 1 to 3) it
-# certified 6 and 3 points more, and 1 point less, because 12 draws scored on a few hundred rows are noisy
-# themselves. What is stable is the gap to plain LMNN.
+# Here both winners are right equally often on the test rows, and the one chosen by certified accuracy is certified
+# more often at the radius asked for, and less often below. That is not always so: on three more splits
+# (``random_state`` 1 to 3) it certified 6 and 3 points more, and 1 point less, because 12 draws scored on a few
+# hundred rows are noisy themselves. Only the gap to plain LMNN is stable.
 
 figure, (left, right) = plt.subplots(1, 2, figsize=(10.5, 4.2), layout="constrained")
 left.scatter(accuracy, certified, color="0.6", label="a draw")

@@ -4,7 +4,7 @@ A third feature that adds nothing, and costs the margin
 
 The second toy example of the paper. The third feature is the sum of the first two, but for a little noise, so the
 points lie on a plane. What a metric does *off* the plane hardly changes any distance between points. It changes a
-lot for an attacker, who need not stay on the plane. LMNN does not look there; the perturbation loss does.
+lot for an attacker, who need not stay on the plane. LMNN's loss ignores that direction; the perturbation loss does not.
 
 The paper prints mean margins of 0.83 (Euclidean), 0.05 (LMNN) and 0.70 (LMNN-PL) for one sample. This example asks
 when such a gap appears, and when it does not.

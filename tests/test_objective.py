@@ -1,4 +1,4 @@
-"""The objective: its value is that of its terms, and how points lie in memory is nobody's business."""
+"""The objective: the sum of its terms, whatever the order of the points in memory."""
 
 import numpy as np
 import pytest
@@ -7,7 +7,7 @@ from sklearn.preprocessing import StandardScaler
 
 from holdfast import LMNN, Perturbation
 from holdfast.constraints import knn_triplets
-from holdfast.geometry import layout, triplet_geometry
+from holdfast.geometry import anchor_blocks, layout, triplet_geometry
 from holdfast.objective import Objective
 from holdfast.solvers import StochasticLBFGS
 from holdfast.terms import LogDet, Pull, Push
@@ -25,7 +25,7 @@ def data():
 
 @pytest.fixture
 def reordered(monkeypatch):
-    """As if no two rows fitted the cache."""
+    """Make the rows too many for the cache, so that they are reordered."""
     monkeypatch.setattr(layout, "_FITS", 0)
     monkeypatch.setattr(layout, "_CELL", 5)
 
@@ -50,17 +50,17 @@ def test_the_value_is_the_sum_of_its_terms(data):
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2])
-def test_parts_and_lanes_add_up_to_the_whole(data, monkeypatch, n_jobs):
+def test_blocks_and_lanes_add_up_to_the_whole(data, monkeypatch, n_jobs):
     X, y = data
     triplets, M = knn_triplets(X, y), _metric(13)
     with Objective(X, triplets, TERMS) as whole:
         expected = whole(M)
         scatters = whole.scatters
-    monkeypatch.setattr(triplet_geometry, "_FIT_CACHE", 100)
+    monkeypatch.setattr(anchor_blocks, "_TRIPLETS_PER_BLOCK", 100)
     monkeypatch.setattr(triplet_geometry, "_WORTH_THREADS", 0)
     with Objective(X, triplets, TERMS, n_jobs=n_jobs) as parts:
-        assert len(parts.geometry.parts) > 20
-        for _ in range(2):  # nothing is left of what was collected before
+        assert len(parts.geometry.blocks) > 20
+        for _ in range(2):  # a second call does not add to the first
             value, G = parts(M)
             assert value == pytest.approx(expected[0], rel=1e-12)
             np.testing.assert_allclose(G, expected[1], rtol=1e-10, atol=1e-12)
@@ -90,8 +90,8 @@ def test_samples_of_reordered_anchors(data, reordered):
 
 
 @pytest.mark.parametrize("shape", [(2000, 3), (2500, 1), (1300, 900)])
-def test_a_neighbourly_order_names_every_row_once(shape, monkeypatch):
+def test_a_cache_friendly_order_holds_every_row_once(shape, monkeypatch):
     monkeypatch.setattr(layout, "_FITS", 0)
     X = np.random.default_rng(0).normal(size=shape)
     for rows in (X, np.zeros(shape), X[:1]):
-        np.testing.assert_array_equal(np.sort(layout.neighbourly(rows)), np.arange(len(rows)))
+        np.testing.assert_array_equal(np.sort(layout.cache_friendly_order(rows)), np.arange(len(rows)))

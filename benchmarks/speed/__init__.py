@@ -1,1 +1,1 @@
-"""How fast, against whom, and how far from the floor."""
+"""Speed of training and certifying: against peers, and against a lower limit of the work."""

@@ -1,4 +1,7 @@
-"""``python -m benchmarks.speed``: every speed table, printed and stored under results/."""
+"""``python -m benchmarks.speed``: every speed table, printed and stored under results/.
+
+The comparison with another version of holdfast has a command of its own: ``python -m benchmarks.speed.versions``.
+"""
 
 import argparse
 import os

@@ -16,9 +16,9 @@ from sklearn.preprocessing import StandardScaler, normalize
 from benchmarks.speed.problems import Problem, digits, rows7000, synthetic
 from holdfast import LMNN, Perturbation
 from holdfast.constraints import knn_triplets
+from holdfast.numerics.threads import single_threaded_blas
 from holdfast.objective import Objective
 from holdfast.terms import Pull, Push
-from holdfast.threads import single_threaded_blas
 
 PL = Perturbation(tau=0.2, weight=20.0)
 
@@ -78,7 +78,7 @@ def floor() -> list[dict]:
 
 
 def threads() -> list[dict]:
-    """What the second core gives, what a busy one takes, and what the machine gives to two fits at once.
+    """Speed-up by a second core, slow-down by a busy one, and the speed-up of two fits at once.
 
     The latter is the most that two threads could gain: two fits on one thread each, in two processes, against
     one. A shared machine may have less than two cores to give.
@@ -106,7 +106,7 @@ def _fit(problem: Problem, perturbation: Perturbation | None, n_jobs: int) -> ob
 
 
 def _two_at_once(fit: Callable[[], object]) -> float:
-    """How much sooner two processes are done with a fit each than one with both."""
+    """Speed-up of two fits in two processes at once over the same fits in turn."""
     with multiprocessing.get_context("spawn").Pool(2) as pool:
         pool.starmap(seconds, [(fit, 1)] * 2, chunksize=1)  # compiled, and loaded
         alone = pool.apply(seconds, (fit, 9))

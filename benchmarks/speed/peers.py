@@ -37,13 +37,13 @@ class Peer:
     learner: str
     """The class that is fitted."""
     requirements: tuple[str, ...]
-    """What pip installs."""
+    """Requirements for pip."""
     needed: str
-    """What had to be done to make it run on today's packages, in one sentence."""
+    """Changes needed to run it with current packages, in one sentence."""
     settings: dict[str, Any] = field(default_factory=dict)
     """Arguments of the learner; `run` may override them."""
     takes_n_jobs: bool = False
-    """Whether the learner has an `n_jobs` argument, which `run` then sets to the threads."""
+    """True if the learner has an `n_jobs` argument, which `run` then sets to the number of threads."""
 
 
 _METRIC_LEARN = ("metric-learn==0.7.0", "scikit-learn==1.7.2")

@@ -1,4 +1,4 @@
-"""Tidy rows: one measurement each, with what is needed to judge it."""
+"""Tidy rows: one measurement each, with versions and machine."""
 
 import csv
 import os
@@ -11,7 +11,7 @@ PACKAGES = ("numpy", "scipy", "scikit-learn", "numba")
 
 
 def machine() -> dict[str, str]:
-    """What the numbers depend on and the code does not."""
+    """Versions and machine, on which the numbers depend."""
     return {
         "python": platform.python_version(),
         **{name: version(name) for name in PACKAGES},

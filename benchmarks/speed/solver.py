@@ -1,4 +1,4 @@
-"""How many evaluations a fit takes: by default, with variables left unscaled, and by the paper's schedule."""
+"""Number of evaluations of a fit: with the default solver, with unscaled variables, and by the paper's schedule."""
 
 import warnings
 
@@ -6,8 +6,8 @@ import numpy as np
 from sklearn.preprocessing import StandardScaler, normalize
 
 from holdfast import LMNN, Perturbation, load_dataset
+from holdfast.backends import ObjectiveLike
 from holdfast.constraints import knn_triplets
-from holdfast.objective import Objective
 from holdfast.solvers import LBFGS, ProjectedGradient, Solver
 from holdfast.spaces import Factors, Space
 
@@ -16,14 +16,15 @@ SETS = (
     *("segment", "sonar", "voting", "wdbc", "wine", "yeast"),
 )  # fmt: skip
 LOSSES = {"LMNN": None, "LMNN-PL": Perturbation(tau=0.2, weight=20.0)}
-MOST = 3_000  # rows of a set
+MAX_ROWS = 3_000  # of a data set; larger ones are cut
 
 
 class Unscaled(LMNN):
     """LMNN over factors L of the metric as they are."""
 
-    def _space(self, solver: Solver, objective: Objective) -> Space:
-        return Factors() if solver.needs == "bounds" else super()._space(solver, objective)
+    def make_space(self, solver: Solver, objective: ObjectiveLike) -> Space:
+        """Factors without a preconditioner."""
+        return Factors() if solver.supports(Factors) else super().make_space(solver, objective)
 
 
 def solver() -> list[dict]:
@@ -35,7 +36,7 @@ def solver() -> list[dict]:
         except (FileNotFoundError, ConnectionError, ValueError) as problem:
             print(f"   left out: {problem}")
             continue
-        some = np.random.default_rng(0).permutation(len(data.y))[:MOST]
+        some = np.random.default_rng(0).permutation(len(data.y))[:MAX_ROWS]
         X, y = normalize(StandardScaler().fit_transform(data.X))[some], data.y[some]
         triplets = knn_triplets(X, y)
         for learner, loss in LOSSES.items():
@@ -63,7 +64,7 @@ def _compared(X: np.ndarray, triplets, loss: Perturbation | None, mu: float) -> 
 
 
 def _mean(rows: list[dict], learner: str) -> dict:
-    """Of a learner: means over the problems, of evaluations in the sense of ratios."""
+    """Means of one learner over the problems; of evaluations the geometric mean."""
     own = [row for row in rows if row["learner"] == learner]
     mean: dict = {"problem": "mean", "learner": learner, "mu": None}
     for name in own[0]:

@@ -13,7 +13,7 @@ from benchmarks.yang.store import RESULTS, collect, load, write
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Do what the command line asks for; 1 if something failed."""
+    """Run the command line; returns 1 if something failed."""
     chosen = _parser().parse_args(arguments)
     return chosen.action(chosen)
 
@@ -22,7 +22,7 @@ def _run(chosen) -> int:
     profile = PROFILES[chosen.profile]
     given = {name: getattr(chosen, name) for name in ("sets", "methods", "rounds", "draws", "folds")}
     profile = replace(profile, **{name: value for name, value in given.items() if value is not None})
-    profile = replace(profile, sets=[name for name in profile.sets if _at_hand(name, chosen.data_dir)])
+    profile = replace(profile, sets=[name for name in profile.sets if _is_available(name, chosen.data_dir)])
     todo = cells(profile, chosen.preprocessing)
     if not todo:
         print("nothing to run", file=sys.stderr)
@@ -33,7 +33,7 @@ def _run(chosen) -> int:
             say=lambda line: print(line, flush=True),
         )  # fmt: skip
     except KeyboardInterrupt:
-        print("\ninterrupted: the same command goes on where it was", flush=True)
+        print("\ninterrupted: the same command continues where it stopped", flush=True)
         return 1
     if chosen.tables:
         _tables(chosen)
@@ -42,8 +42,8 @@ def _run(chosen) -> int:
     return 1 if failed else 0
 
 
-def _at_hand(name: str, data_dir: str | None) -> bool:
-    """Whether a data set can be had; says why not."""
+def _is_available(name: str, data_dir: str | None) -> bool:
+    """True if a data set can be loaded; prints the reason if not."""
     try:
         raw(name, data_dir)
     except (FileNotFoundError, ConnectionError) as problem:
@@ -98,7 +98,7 @@ def _parser() -> argparse.ArgumentParser:
         sub.set_defaults(action=function)
         return sub
 
-    sub = action("run", _run, "run what is not yet there; can be interrupted, and goes on where it was")
+    sub = action("run", _run, "run the cells that have no file yet; an interrupted run continues where it stopped")
     sub.add_argument("--profile", choices=PROFILES, default="quick", help="how much to run (%(default)s)")
     sub.add_argument("--sets", nargs="+", choices=SETS, metavar="SET", help=f"of {', '.join(SETS)}")
     sub.add_argument("--methods", nargs="+", choices=METHODS, metavar="METHOD", help=f"of {', '.join(METHODS)}")
@@ -109,12 +109,12 @@ def _parser() -> argparse.ArgumentParser:
     sub.add_argument("--dask", metavar="ADDRESS", help="run on the workers of this dask.distributed scheduler")
     sub.add_argument("--data-dir", help="folder of the data (what HOLDFAST_DATA names)")
     sub.add_argument("--tables", action="store_true", help="make tables and figures at the end")
-    action("tables", _tables, "tables and figures of the rows that are there")
+    action("tables", _tables, "tables and figures of the rows found")
     action("keep", _keep, "gather the rows of all cells in rows.parquet")
-    sub = action("study", _study, "the experiments that are no cells: toy examples, sensitivity, convergence, bound")
+    sub = action("study", _study, "the experiments outside the grid: toy examples, sensitivity, convergence, bound")
     sub.add_argument("names", nargs="*")
     sub.add_argument("--data-dir", help="folder of the data (what HOLDFAST_DATA names)")
-    action("readme", _readme, "write the results section of README.md from the rows that are there")
+    action("readme", _readme, "write the results section of README.md from the rows found")
     return parser
 
 

@@ -41,7 +41,7 @@ class Cell:
 
     @property
     def path(self) -> Path:
-        """Where its rows are kept, below the folder of cells; cells that are run differently lie apart."""
+        """Path of its rows below the folder of cells; every setting that changes the rows is part of it."""
         settings = f"{self.preprocessing}-{self.draws}x{self.folds}"
         return Path(settings, self.dataset, f"{self.method}-{self.round:02d}.parquet")
 
@@ -118,7 +118,7 @@ def score(learner: MetricLearner, part: Round) -> list[dict[str, Any]]:
 
 
 def machine() -> dict[str, str]:
-    """What numbers and seconds depend on and the code does not."""
+    """Versions and machine, on which numbers and seconds depend."""
     return {
         "python": platform.python_version(),
         **{name: version(name) for name in PACKAGES},

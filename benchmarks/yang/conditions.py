@@ -1,4 +1,4 @@
-"""What is done to the test rows before they are classified: nothing, noise, or an adversarial move."""
+"""Conditions of the test rows: clean, with noise, or moved adversarially."""
 
 from dataclasses import dataclass
 
@@ -8,20 +8,20 @@ from benchmarks.yang.protocol import Round
 from benchmarks.yang.seeds import generator
 from holdfast.attacks.move import adversarial_move
 
-N_NOISY = 10_000  # noise is drawn anew until there are so many test rows
+N_NOISY = 10_000  # test rows are repeated, with new noise, until there are at least this many
 KINDS = ("clean", "isotropic", "anisotropic", "adversarial")
 
 
 @dataclass(frozen=True)
 class Condition:
-    """A kind, and how strong: dB of signal-to-noise ratio for noise, length for adversarial moves."""
+    """A kind of perturbation and its level: dB of signal-to-noise ratio for noise, length for adversarial moves."""
 
     kind: str
     level: float = 0.0
 
     @property
     def name(self) -> str:
-        """As in the published tables."""
+        """Its name in the published tables."""
         if self.kind == "clean":
             return "clean"
         if self.kind == "adversarial":
@@ -62,7 +62,7 @@ def disturbed(condition: Condition, part: Round, L: np.ndarray, reference) -> tu
 
 
 def adversarial(size: float, part: Round, L: np.ndarray, reference) -> np.ndarray:
-    """Test rows moved by ``size`` towards their nearest boundary, those on the right side of it alone.
+    """Test rows moved by ``size`` towards their nearest boundary; rows on the wrong side of it stay.
 
     A row whose nearest impostor is nearer than its nearest target stays where it is. The paper does not say
     so, but on the authors' splits of australian this gives their Euclidean result to the digit (79.09 ± 2.57);
@@ -73,7 +73,7 @@ def adversarial(size: float, part: Round, L: np.ndarray, reference) -> np.ndarra
 
 
 def repeated(X: np.ndarray, y: np.ndarray, at_least: int) -> tuple[np.ndarray, np.ndarray]:
-    """All rows, again and again, until there are ``at_least`` so many: never a part of the set."""
+    """The set repeated whole until it has at least ``at_least`` rows."""
     times = max(1, -(-at_least // len(X)))
     return np.tile(X, (times, 1)), np.tile(y, times)
 

@@ -18,15 +18,15 @@ from holdfast import (
     SpectralNormLMNN,
 )
 from holdfast.learners import MetricLearner
-from holdfast.search import SPACES, Space
+from holdfast.search import Ranges
 from holdfast.solvers import ProjectedGradient
 
 
 @dataclass(frozen=True)
 class Method:
-    """A learner, and what its parameters are selected by.
+    """A learner, and the score its parameters are selected by.
 
-    Parameters are searched in the learner's entry of :data:`holdfast.search.SPACES`, which are the paper's
+    Parameters are searched in the learner's ``default_ranges()``, which are the paper's
     ranges, or for DRIFT and AML (the paper names no ranges) a small grid.
 
     Attributes
@@ -75,15 +75,13 @@ RIVALS: dict[str, list[str]] = {
 
 
 def learner_for(method: Method, facts: Facts) -> MetricLearner:
-    """The learner with what the paper sets by the size of the data."""
+    """The learner, with the parameters that the paper sets by the size of the data."""
     learner = clone(method.learner)
     return learner.set_params(n_basis=facts.n_basis) if isinstance(learner, SCML) else learner
 
 
-def space_for(method: Method, facts: Facts) -> Space | tuple[Space, ...] | None:
+def space_for(method: Method, facts: Facts) -> Ranges | None:
     """The ranges to search; None for the learner's own."""
     if isinstance(method.learner, ProxyNCA) and facts.split == "thirds":  # credit
-        entry = SPACES["ProxyNCA" if method.learner.perturbation is None else "ProxyNCA-PL"]
-        assert not isinstance(entry, tuple)
-        return {**entry, "n_proxies": [1, 3, 5, 10, 20]}
+        return {**method.learner.default_ranges(), "n_proxies": [1, 3, 5, 10, 20]}
     return None

@@ -1,4 +1,4 @@
-"""The results section of README.md, written from the rows that are there and from nothing else."""
+"""The results section of README.md, written from the rows alone."""
 
 from pathlib import Path
 
@@ -12,7 +12,7 @@ from benchmarks.yang.tables import (
     chosen,
     compare,
     headline,
-    headline_words,
+    headline_sentence,
     markdown,
     provenance,
     sections,
@@ -41,7 +41,7 @@ def replaced(page: str, section: str) -> str:
 
 
 def text(rows: pd.DataFrame, folder: Path) -> str:
-    """What was run, what was reproduced, what was not; then the tables."""
+    """The section: provenance, coverage, results reproduced and not reproduced, then the tables."""
     if rows.empty:
         return "Nothing has been run yet: there are no rows in `results/`, and so the paper has not been run again."
     parts = [provenance(rows), coverage(rows), verdict(rows)]
@@ -58,7 +58,7 @@ def text(rows: pd.DataFrame, folder: Path) -> str:
 
 
 def coverage(rows: pd.DataFrame) -> str:
-    """What is missing, of all that could have been run."""
+    """The methods, data sets and rounds that were not run."""
     rows = chosen(rows)
     rounds = rows.groupby(["dataset", "method"])["round"].nunique()
     missing: dict[tuple[str, ...], list[str]] = {}  # what is missing -> the methods that lack it
@@ -71,13 +71,13 @@ def coverage(rows: pd.DataFrame) -> str:
         partial.setdefault(some, []).append(method)
     lines = []
     for title, groups in (("Not run", missing), ("Fewer rounds than in the paper", partial)):
-        told = [
+        listed = [
             f"- {', '.join(methods)}: {'all sets' if len(names) == len(SETS) else ', '.join(names)}"
             for names, methods in groups.items()
             if names
         ]
-        if told:
-            lines.append("\n".join([f"{title}:", "", *told]))
+        if listed:
+            lines.append("\n".join([f"{title}:", "", *listed]))
     return "\n\n".join(lines) or "Every method was run on every data set, in as many rounds as in the paper."
 
 
@@ -103,6 +103,6 @@ def verdict(rows: pd.DataFrame) -> str:
         f"{row.mean:.2f}, published {row.published:.2f} ± {row.published_std:.2f}"
         for row in failed.itertuples()
     ]
-    told = "\n".join(["Not reproduced:", "", *(f"- {line}" for line in lines)]) if lines else ""
+    not_reproduced = "\n".join(["Not reproduced:", "", *(f"- {line}" for line in lines)]) if lines else ""
     head = headline(rows)
-    return "\n\n".join(filter(None, [markdown(frame), told, headline_words(head) if len(head) else ""]))
+    return "\n\n".join(filter(None, [markdown(frame), not_reproduced, headline_sentence(head) if len(head) else ""]))

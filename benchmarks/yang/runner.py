@@ -1,4 +1,4 @@
-"""Data sets × methods × rounds: what is not yet there is run, and kept as soon as it is done."""
+"""Data sets × methods × rounds: run the cells that have no file yet, and write each as soon as it is done."""
 
 import time
 import traceback
@@ -20,7 +20,7 @@ from benchmarks.yang.store import CELLS, write
 
 @dataclass(frozen=True)
 class Profile:
-    """How much is run."""
+    """A size of run: sets, methods, rounds, and the effort of tuning."""
 
     sets: Sequence[str]
     methods: Sequence[str]
@@ -110,7 +110,7 @@ def _results(left: Sequence[Cell], jobs: int, dask: str | None, data_dir: str | 
 
 @contextmanager
 def _backend(jobs: int, dask: str | None) -> Iterator[None]:
-    """Where joblib runs the cells."""
+    """The joblib back end that runs the cells."""
     if dask is None:
         with joblib.parallel_config("loky", n_jobs=jobs, inner_max_num_threads=1):
             yield
@@ -124,7 +124,7 @@ def _backend(jobs: int, dask: str | None) -> Iterator[None]:
 
 
 def _attempt(cell: Cell, data_dir: str | None) -> Result:
-    """A cell's rows, or why there are none: one that fails does not end the run."""
+    """Rows of a cell, or its error: a cell that fails does not end the run."""
     began = time.perf_counter()
     try:
         rows, error = run_cell(cell, data_dir), None
@@ -135,7 +135,7 @@ def _attempt(cell: Cell, data_dir: str | None) -> Result:
 
 
 class _Clock:
-    """How long the rest will take, judged by cells of the same kind."""
+    """Estimated time left, from finished cells of the same kind."""
 
     def __init__(self, left: Sequence[Cell], workers: int):
         self.left, self.workers = set(left), max(1, workers)

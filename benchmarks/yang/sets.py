@@ -12,7 +12,7 @@ from holdfast.datasets import load_dataset
 
 @dataclass(frozen=True)
 class Facts:
-    """What the protocol must know of a data set.
+    """Facts about a data set that the protocol needs.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""Which rows train, which validate, which test."""
+"""Training, validation and test rows of every round."""
 
 from dataclasses import dataclass
 

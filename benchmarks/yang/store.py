@@ -1,4 +1,4 @@
-"""Rows on disk: one small file a cell while a run goes on, one file a table to keep."""
+"""Rows on disk: one small file per cell during a run, one file for all rows afterwards."""
 
 import os
 import tempfile
@@ -44,7 +44,7 @@ def together(frames: Iterable[pd.DataFrame]) -> pd.DataFrame:
 
 
 def load(folder: Path) -> pd.DataFrame:
-    """The rows a folder holds: of its kept table, if it has one, and of the cells that came since."""
+    """All rows of a folder: those of rows.parquet, if it has one, and those of newer cells."""
     kept = folder / "rows.parquet"
     frames = [collect(folder)]
     if kept.is_file():

@@ -1,4 +1,4 @@
-"""The experiments that are no cells: toy examples, sensitivity, convergence, the bound as tau grows."""
+"""The experiments outside the grid of cells: toy examples, sensitivity, convergence, the bound as tau grows."""
 
 import json
 import math
@@ -116,7 +116,7 @@ STUDIES: dict[str, Callable[..., pd.DataFrame]] = {
 
 
 def _tuned(name: str, folder: Path | None, tau_max: float) -> tuple[dict[str, float], str]:
-    """mu, tau and weight of LMNN-PL as a run in the folder found them in round 0, or else plain ones."""
+    """mu, tau and weight of LMNN-PL as a run in the folder found them in round 0, or else default ones."""
     rows = load(folder) if folder is not None else pd.DataFrame()
     if len(rows):
         rows = rows[(rows["dataset"] == name) & (rows["method"] == "LMNN-PL") & (rows["round"] == 0)]

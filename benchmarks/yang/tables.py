@@ -24,7 +24,7 @@ OURS_ALONE = ("LMNN-LBFGS", "LMNN-PL@0.1", "LMNN-PL@0.2", "SCML-PL@0.1", "SCML-P
 
 
 def chosen(rows: pd.DataFrame, preprocessing: str = "paper") -> pd.DataFrame:
-    """The rows that count: one kind of preprocessing; of each data set and method the most thorough tuning.
+    """The rows to report: one kind of preprocessing, and for each data set and method the most thorough tuning.
 
     If a data set and method were tuned in two ways, the one with more fits a candidate search counts, and not
     the one with more rounds: a table should say how far a thorough run got.
@@ -233,14 +233,14 @@ def sections(rows: pd.DataFrame) -> list[tuple[str, str, pd.DataFrame, str]]:
         out.append(("certified", "Certified accuracy", shown, text))
     table = headline(rows)
     if len(table):
-        out.append(("headline", "LMNN-PL selected by certified accuracy at 0.2", table, headline_words(table)))
+        out.append(("headline", "LMNN-PL selected by certified accuracy at 0.2", table, headline_sentence(table)))
     text = "Seconds of one fit, triplets included, on one thread; tuning is the whole search."
     out.append(("seconds", "Seconds", seconds(rows), text))
     return out
 
 
-def headline_words(table: pd.DataFrame) -> str:
-    """What the table of the headline says, counted."""
+def headline_sentence(table: pd.DataFrame) -> str:
+    """A sentence with the counts and means of the headline table."""
     method, *rivals = (c.removeprefix("certified ") for c in map(str, table.columns) if c.startswith("certified "))
     ours = table[f"certified {method}"].round(2)
     wins = {name: int((ours >= table[f"certified {name}"].round(2)).sum()) for name in rivals}
@@ -270,7 +270,7 @@ def make(rows: pd.DataFrame, folder: Path) -> str:
 
 
 def provenance(rows: pd.DataFrame) -> str:
-    """Where the numbers come from, in a few lines."""
+    """Number of cells, versions, machine and tuning behind the rows, as a sentence."""
     versions = [f"{n} {', '.join(sorted(rows[n].unique()))}" for n in ("holdfast", "numpy", "scikit-learn", "numba")]
     place = ", ".join(sorted((rows["system"] + ", " + rows["cores"] + " cores").unique()))
     kinds = rows.groupby(["draws", "folds"])["method"].unique()

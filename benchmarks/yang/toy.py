@@ -1,4 +1,4 @@
-"""The paper's two toy examples: what Euclidean, LMNN and LMNN-PL make of the same points.
+"""The paper's two toy examples: Euclidean, LMNN and LMNN-PL on the same points.
 
 Multicollinearity starts both learners from the inverse covariance, which is large off the plane on which the
 points lie, and follows the paper's schedule for as many steps; LMNN leaves it so and has tiny margins. What

@@ -33,7 +33,7 @@ def draw(ax, title: str, clf: CertifiedKNeighborsClassifier) -> None:
     ax.contour(x0, x1, answers, levels=[0.5], colors="0.35", linewidths=0.8)
     ax.scatter(*X[y == 1].T, s=22, color=BLUE, label="class A")
     ax.scatter(*X[y == 0].T, s=22, color=ORANGE, marker="s", label="class B")
-    certificate = clf.certify(QUERY[None], budget=10.0)
+    certificate = clf.certify(QUERY[None], budget=200_000)
     radius, witness = certificate.radius[0], certificate.adversarial[0]
     far = np.linalg.norm((X - QUERY) @ clf.components_.T, axis=1)
     for j in np.argsort(far)[:3]:

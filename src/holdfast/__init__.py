@@ -1,56 +1,78 @@
 """Learn distances that hold.
 
-The flow, folder by folder: ``constraints`` say who should be near whom (triplets); ``geometry`` turns a
+The flow, folder by folder: ``constraints`` are triplets (point i should be nearer to j than to l); ``geometry`` turns a
 metric M into three numbers per triplet, and partial derivatives in them back into a gradient; ``terms``
 are functions of those numbers (pull, push, perturbation) or of M; an ``objective`` is their weighted sum;
-``spaces`` say over what it is minimised and ``solvers`` how; the result is a ``metric``; ``learners`` are
+it is minimised over one of the ``spaces`` by one of the ``solvers``; the result is a ``metric``; ``learners`` are
 the named recipes, each a scikit-learn transformer.
+
+``models`` vote under a metric; ``certificates`` bound from below, and ``attacks`` from above, the smallest move of an
+input that changes a prediction; ``search`` tunes; ``audit`` does all of it for a table, and ``report`` writes it down.
+
+``import holdfast`` itself imports nothing: a public name is imported from its module when it is first used (PEP 562),
+because scikit-learn and numba take a second or two.
 """
 
-from holdfast.learners import AML as AML
-from holdfast.learners import DRIFT as DRIFT
-from holdfast.learners import LMNN as LMNN
-from holdfast.learners import SCML as SCML
-from holdfast.learners import CappedTraceLMNN as CappedTraceLMNN
-from holdfast.learners import Euclidean as Euclidean
-from holdfast.learners import FixedMetric as FixedMetric
-from holdfast.learners import LogDetLMNN as LogDetLMNN
-from holdfast.learners import MultiPass as MultiPass
-from holdfast.learners import ProxyNCA as ProxyNCA
-from holdfast.learners import Reduced as Reduced
-from holdfast.learners import SpectralNormLMNN as SpectralNormLMNN
-from holdfast.terms import Perturbation as Perturbation
+from importlib import import_module
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
 
-from holdfast.neighbors import CertifiedKNeighborsClassifier as CertifiedKNeighborsClassifier  # isort: skip
-from holdfast.neighbors import CertifiedPrototypeClassifier as CertifiedPrototypeClassifier  # isort: skip
-from holdfast.certificates.certify import certify as certify  # isort: skip
-from holdfast.certificates.poisoning import poisoning_tolerance as poisoning_tolerance  # isort: skip
-from holdfast.attacks.attack import attack as attack  # isort: skip
-from holdfast.datasets import load_dataset as load_dataset  # isort: skip
-from holdfast.persistence import load as load  # isort: skip
-from holdfast.persistence import save as save  # isort: skip
+if TYPE_CHECKING:  # for type checkers and editors; the same names as in _NAMES, which a test checks
+    from holdfast.attacks.attack import attack as attack
+    from holdfast.certificates.certify import certify as certify
+    from holdfast.certificates.poisoning import poisoning_tolerance as poisoning_tolerance
+    from holdfast.certificates.threat import Threat as Threat
+    from holdfast.datasets import load_dataset as load_dataset
+    from holdfast.learners import AML as AML
+    from holdfast.learners import DRIFT as DRIFT
+    from holdfast.learners import LMNN as LMNN
+    from holdfast.learners import SCML as SCML
+    from holdfast.learners import CappedTraceLMNN as CappedTraceLMNN
+    from holdfast.learners import Euclidean as Euclidean
+    from holdfast.learners import FixedMetric as FixedMetric
+    from holdfast.learners import LogDetLMNN as LogDetLMNN
+    from holdfast.learners import MultiPass as MultiPass
+    from holdfast.learners import ProxyNCA as ProxyNCA
+    from holdfast.learners import Reduced as Reduced
+    from holdfast.learners import SpectralNormLMNN as SpectralNormLMNN
+    from holdfast.models import CertifiedKNeighborsClassifier as CertifiedKNeighborsClassifier
+    from holdfast.models import CertifiedPrototypeClassifier as CertifiedPrototypeClassifier
+    from holdfast.persistence import load as load
+    from holdfast.persistence import save as save
+    from holdfast.terms import Perturbation as Perturbation
 
 __version__ = "0.1.0"
-__all__ = [
-    "AML",
-    "DRIFT",
-    "LMNN",
-    "SCML",
-    "CappedTraceLMNN",
-    "CertifiedKNeighborsClassifier",
-    "CertifiedPrototypeClassifier",
-    "Euclidean",
-    "FixedMetric",
-    "LogDetLMNN",
-    "MultiPass",
-    "Perturbation",
-    "ProxyNCA",
-    "Reduced",
-    "SpectralNormLMNN",
-    "attack",
-    "certify",
-    "load",
-    "load_dataset",
-    "poisoning_tolerance",
-    "save",
-]
+
+_NAMES = {  # module: public names it defines
+    "attacks.attack": ["attack"],
+    "certificates.certify": ["certify"],
+    "certificates.poisoning": ["poisoning_tolerance"],
+    "certificates.threat": ["Threat"],
+    "datasets": ["load_dataset"],
+    "learners": [
+        "AML", "DRIFT", "LMNN", "SCML", "CappedTraceLMNN", "Euclidean", "FixedMetric", "LogDetLMNN", "MultiPass",
+        "ProxyNCA", "Reduced", "SpectralNormLMNN",
+    ],
+    "models": ["CertifiedKNeighborsClassifier", "CertifiedPrototypeClassifier"],
+    "persistence": ["load", "save"],
+    "terms": ["Perturbation"],
+}  # fmt: skip
+_MODULE_OF = {name: module for module, names in _NAMES.items() for name in names}
+__all__ = sorted(_MODULE_OF)
+
+
+if not TYPE_CHECKING:  # a type checker would take every name for one that exists
+
+    def __getattr__(name: str) -> Any:
+        """A public name, imported from its module, or a submodule."""
+        if name in _MODULE_OF:
+            value = getattr(import_module(f"{__name__}.{_MODULE_OF[name]}"), name)
+            globals()[name] = value  # the next use finds it without this function
+            return value
+        if not name.startswith("_") and find_spec(f"{__name__}.{name}") is not None:
+            return import_module(f"{__name__}.{name}")
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

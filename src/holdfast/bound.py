@@ -1,4 +1,4 @@
-"""How far training and test loss can be apart: the paper's generalisation bound, in its parts."""
+"""The paper's generalisation bound: how far training and test loss can be apart."""
 
 import math
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from holdfast.parameters import check_number
 
 @dataclass(frozen=True)
 class GeneralizationBound:
-    """``n̂/n³ + B ((n³ − n̂)/n³ + 3 √((2K ln 2 + 2 ln 1/δ)/n))``, with its parts (natural logs).
+    """``n̂/n³ + B ((n³ − n̂)/n³ + 3 √((2K ln 2 + 2 ln 1/δ)/n))``, and its parts; logs are natural.
 
     Attributes
     ----------
@@ -22,16 +22,17 @@ class GeneralizationBound:
     n_hat : int
         n̂: ordered triplets (i, j, l) with ``y_i = y_j ≠ y_l`` whose adversarial margin exceeds tau.
     n_admissible : int
-        How many such triplets there are, whatever their margin.
+        Number of such triplets, whatever their margin.
     tau, delta : float
+        The required margin; the probability with which the bound may fail.
     B : float
         Upper bound of the loss.
     log_K : float
-        Of ``K = C (1 + 2R/τ)^p``, the cells that cover points of length R at most, with their C labels.
+        Log of ``K = C (1 + 2R/τ)^p``, the number of cells that cover points of length at most R, times C classes.
     log_deviation : float
-        Of ``3 √((2K ln 2 + 2 ln 1/δ)/n)``.
+        Log of ``3 √((2K ln 2 + 2 ln 1/δ)/n)``.
     log_bound : float
-        Of the bound itself.
+        Log of the bound itself.
     """
 
     n: int
@@ -46,12 +47,12 @@ class GeneralizationBound:
 
     @property
     def bound(self) -> float:
-        """The bound; inf where it is too large for a float."""
+        """The bound; inf where it is too large for a float (e^709 is the largest)."""
         return math.exp(self.log_bound) if self.log_bound < 700 else math.inf
 
     @property
     def vacuous(self) -> bool:
-        """Whether it says nothing: two losses in [0, B] are never farther apart than B."""
+        """True if the bound is no better than B: two losses in [0, B] never differ by more."""
         return self.log_bound >= math.log(self.B)
 
     def __str__(self) -> str:
@@ -74,18 +75,18 @@ class GeneralizationBound:
 def generalization_bound(learner, X, y, tau: float, delta: float = 0.05, B: float | None = None) -> GeneralizationBound:
     """``|L − L_emp| ≤ n̂/n³ + B ((n³ − n̂)/n³ + 3 √((2K ln 2 + 2 ln 1/δ)/n))``, Theorem 1 of the paper.
 
-    n̂ is counted over all n³ ordered triplets, as the theorem has it: n² memory and n³ time, about a second
-    for 1000 rows. Everything large is kept in logs, since K overflows. Expect it to be vacuous: K grows with
-    the number of features in its exponent, and half of all triplets or more are not admissible. What it is
-    good for is to see how its parts change with tau.
+    n̂ is counted over all n³ ordered triplets, as in the theorem: n² memory and n³ time, about a second
+    for 1000 rows. Large numbers are kept as logs, since K overflows. Expect the bound to be vacuous: K is
+    exponential in the number of features, and half of all triplets or more are not admissible. Its use is
+    to show how the parts change with tau.
 
     Parameters
     ----------
     learner : fitted learner
     X, y : array-like
-        What it was fitted on.
+        The training data.
     tau : float
-        The margin asked for.
+        The required margin.
     delta : float, default=0.05
         The bound fails with at most this probability.
     B : float or None, default=None
@@ -95,7 +96,7 @@ def generalization_bound(learner, X, y, tau: float, delta: float = 0.05, B: floa
     Returns
     -------
     GeneralizationBound
-        ``print`` it for the parts in words.
+        ``print`` shows its parts.
 
     References
     ----------
@@ -124,7 +125,7 @@ def generalization_bound(learner, X, y, tau: float, delta: float = 0.05, B: floa
         B = 1.0 + 4.0 * R**2 * float(np.linalg.eigvalsh(M)[-1])
     check_number("generalization_bound", "B", B, above=0)
     Y = X @ M
-    n_hat, n_admissible = _count(_forms(X, Y), _forms(Y, Y), codes, float(tau))
+    n_hat, n_admissible = _count_triplets(_pair_forms(X, Y), _pair_forms(Y, Y), codes, float(tau))
     log_K = math.log(labels.size) + p * math.log1p(2.0 * R / tau)
     inside = np.logaddexp(math.log(2.0 * math.log(2.0)) + log_K, math.log(2.0 * math.log(1.0 / delta)))
     log_deviation = math.log(3.0) + (float(inside) - math.log(n)) / 2.0
@@ -137,8 +138,8 @@ def generalization_bound(learner, X, y, tau: float, delta: float = 0.05, B: floa
     )
 
 
-def _forms(U: np.ndarray, V: np.ndarray) -> np.ndarray:
-    """``(u_i − u_j)·(v_i − v_j)`` of all pairs, for U and V whose products are symmetric."""
+def _pair_forms(U: np.ndarray, V: np.ndarray) -> np.ndarray:
+    """``(u_i − u_j)·(v_i − v_j)`` of all pairs, for U and V with a symmetric ``U Vᵀ``."""
     G = U @ V.T
     G = (G + G.T) / 2
     squares = np.diag(G)
@@ -146,8 +147,8 @@ def _forms(U: np.ndarray, V: np.ndarray) -> np.ndarray:
 
 
 @njit(cache=True)
-def _count(distance, slope, y, tau):
-    """Admissible triplets with ``d_il − d_ij > 2 τ √h_jl``, and admissible triplets."""
+def _count_triplets(distance, slope, y, tau):
+    """Number of admissible triplets with ``d_il − d_ij > 2 τ √h_jl``, and of all admissible triplets."""
     n = y.size
     robust = admissible = 0
     for j in range(n):

@@ -1,6 +1,7 @@
-"""Files that are whole or not there, and arrays whose size is known before they are read."""
+"""Write files atomically; find the size of stored arrays before they are read."""
 
 import os
+import re
 import tempfile
 import zipfile
 from collections.abc import Iterator
@@ -11,13 +12,19 @@ from typing import IO
 
 import numpy as np
 
+try:
+    import fcntl
+except ImportError:  # Windows, which does not delete a file that is open
+    fcntl = None  # type: ignore[assignment]
+
 
 @contextmanager
 def written_atomically(path) -> Iterator[IO[bytes]]:
-    """A file to write to that takes the place of ``path`` at the end, or leaves no trace.
+    """Open a temporary file that replaces ``path`` at the end; after an error nothing is left of it.
 
-    It is made beside ``path``, written out to the disk, and then renamed; whoever looks at ``path`` sees
-    what was there before or all of what is new, even if the process is killed.
+    It is made beside ``path``, flushed to the disk, and then renamed: ``path`` holds either the old content or
+    all of the new, even if the process is killed. What a killed process left beside ``path`` is deleted by the
+    next one that writes to it.
 
     Parameters
     ----------
@@ -38,25 +45,61 @@ def written_atomically(path) -> Iterator[IO[bytes]]:
         raise FileNotFoundError(f"There is no folder {path.parent}: make it first, or write elsewhere.")
     if path.is_dir():
         raise IsADirectoryError(f"{path} is a folder: give the name of a file.")
-    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".part", dir=path.parent)
+    _delete_leftovers(path)
+    handle, name = _open_part(path)
     try:
         with os.fdopen(handle, "wb") as file:
             yield file
             file.flush()
             os.fsync(file.fileno())
-        mask = os.umask(0)
-        os.umask(mask)
-        os.chmod(name, 0o666 & ~mask)  # mkstemp's files are for the owner alone
-        os.replace(name, path)
+            mask = os.umask(0)
+            os.umask(mask)
+            os.chmod(name, 0o666 & ~mask)  # mkstemp's files are for the owner alone
+            if fcntl is not None:
+                os.replace(name, path)  # while it is locked
+        if fcntl is None:
+            os.replace(name, path)  # Windows renames closed files only
     except BaseException:
         Path(name).unlink(missing_ok=True)
         raise
 
 
+def _open_part(path: Path) -> tuple[int, str]:
+    """Handle and name of a new temporary file, locked for as long as it is open."""
+    while True:
+        handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".part", dir=path.parent)
+        if fcntl is None:
+            return handle, name
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX)
+        except OSError:  # a file system without locks
+            return handle, name
+        if os.path.exists(name):  # else another process took it for a leftover before it was locked
+            return handle, name
+        os.close(handle)
+
+
+def _delete_leftovers(path: Path) -> None:
+    """Delete temporary files of ``path`` that no process is writing to: their locks ended with their processes."""
+    pattern = re.compile(re.escape(f".{path.name}.") + r"[a-z0-9_]{8}\.part")  # as mkstemp names them
+    for leftover in path.parent.iterdir():
+        if not pattern.fullmatch(leftover.name) or leftover.is_symlink() or not leftover.is_file():
+            continue
+        try:
+            with open(leftover, "rb") as file:
+                if fcntl is not None:
+                    fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    leftover.unlink()
+            if fcntl is None:
+                leftover.unlink()
+        except OSError:  # it is being written to, is gone already, or belongs to someone else
+            continue
+
+
 def array_size(member: IO[bytes]) -> tuple[tuple[int, ...], np.dtype, int]:
     """Shape, dtype and bytes of the ``.npy`` file that starts here, from its header alone.
 
-    Raises ``ValueError`` for what is no array, or one of Python objects (a pickle).
+    Raises ``ValueError`` if it is not an array, or an array of Python objects (a pickle).
     """
     version = np.lib.format.read_magic(member)
     if version == (1, 0):
@@ -71,7 +114,7 @@ def array_size(member: IO[bytes]) -> tuple[tuple[int, ...], np.dtype, int]:
 
 
 def array_sizes(path) -> dict[str, tuple[tuple[int, ...], np.dtype, int]]:
-    """What :func:`array_size` says of each array of an ``.npz`` file; nothing is unpacked but headers."""
+    """Shape, dtype and bytes of each array of an ``.npz`` file, from the headers alone."""
     sizes = {}
     with zipfile.ZipFile(path) as archive:
         for info in archive.infolist():

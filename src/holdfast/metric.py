@@ -41,11 +41,33 @@ def components_of(M: np.ndarray) -> np.ndarray:
     values, V = np.linalg.eigh(M)
     values, V = values[::-1], V[:, ::-1]
     rank = max(1, int(np.sum(values > values.size * np.finfo(float).eps * max(values[0], 0.0))))
-    return _signed(np.sqrt(np.maximum(values[:rank], 0.0))[:, None] * V[:, :rank].T)
+    return _fix_signs(np.sqrt(np.maximum(values[:rank], 0.0))[:, None] * V[:, :rank].T)
+
+
+def components_in_any_units(M: np.ndarray) -> np.ndarray:
+    """:func:`components_of`, but where that would lose a feature in large units: then of ``M = D R D`` R is factored.
+
+    Eigenvalues below rounding of the largest are lost. With features in very different units that can be a whole
+    feature; R has a unit diagonal, so that units play no part.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> components_in_any_units(np.diag([1.0, 1e-20])).shape
+    (2, 2)
+    """
+    D = np.sqrt(np.diag(M))
+    unit = np.where(D > 0, D, 1.0)
+    values, V = np.linalg.eigh(M / unit / unit[:, None])
+    kept = values > values.size * np.finfo(float).eps * max(values[-1], 0.0)
+    L = components_of(M)
+    if kept.sum() <= len(L):
+        return L
+    return _fix_signs((np.sqrt(values[kept])[:, None] * V[:, kept].T * unit)[::-1])
 
 
 def components_of_factor(L: np.ndarray) -> np.ndarray:
-    """``components_of(LᵀL)`` for an L of few rows and many columns, without making a square matrix.
+    """``components_of(LᵀL)`` by a singular value decomposition of L, without the square matrix.
 
     Examples
     --------
@@ -55,11 +77,11 @@ def components_of_factor(L: np.ndarray) -> np.ndarray:
     """
     _, values, V = np.linalg.svd(L, full_matrices=False)
     rank = max(1, int(np.sum(values > np.sqrt(L.shape[1] * np.finfo(float).eps) * values[0])))
-    return _signed(values[:rank, None] * V[:rank])
+    return _fix_signs(values[:rank, None] * V[:rank])
 
 
-def _signed(L: np.ndarray) -> np.ndarray:
-    """The rows, each with the sign that makes its largest entry positive."""
+def _fix_signs(L: np.ndarray) -> np.ndarray:
+    """Flip rows so that the entry largest in absolute value is positive."""
     largest = np.take_along_axis(L, np.abs(L).argmax(axis=1)[:, None], axis=1)
     return L * np.where(largest < 0, -1.0, 1.0) + 0.0  # + 0.0: no negative zeros
 

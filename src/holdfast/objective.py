@@ -7,15 +7,15 @@ import numpy as np
 
 from holdfast.constraints import Triplets
 from holdfast.geometry import TripletGeometry
-from holdfast.geometry.layout import neighbourly
-from holdfast.geometry.triplet_geometry import Part
+from holdfast.geometry.anchor_blocks import AnchorBlock
+from holdfast.geometry.layout import cache_friendly_order
 from holdfast.terms.base import MatrixTerm, TripletTerm
 
 
 class Objective:
     """``J(M) = Σ weight · (mean over S or R of a triplet term) + Σ weight · matrix term(M)``.
 
-    Pure: the same M gives the same value and gradient, on any number of threads.
+    A pure function: the same M gives the same value and gradient, bit for bit, on any number of threads.
 
     Parameters
     ----------
@@ -42,12 +42,12 @@ class Objective:
         )
         self._of_M = [(weight, term) for weight, term in terms if isinstance(term, MatrixTerm)]
         reads_h = any(term.reads_h for _, term in self._over_R)
-        self.geometry = self._made_geometry(X, triplets, B, reads_h, n_jobs)
+        self.geometry = self.make_geometry(X, triplets, B, reads_h, n_jobs)
         self.triplets = self.geometry.triplets
 
-    def _made_geometry(self, X: np.ndarray, triplets: Triplets, *settings) -> TripletGeometry:
-        """The geometry, of points in an order that the cache likes: sums do not tell who is who."""
-        order = neighbourly(X)
+    def make_geometry(self, X: np.ndarray, triplets: Triplets, *settings) -> TripletGeometry:
+        """Build the geometry, with the points in a cache-friendly order: the sum is permutation-invariant."""
+        order = cache_friendly_order(X)
         if order is not None:
             X, triplets = X[order], triplets.renumbered(order)
         return TripletGeometry(X, triplets, *settings)
@@ -64,31 +64,31 @@ class Objective:
             G += weight * gradient
         return value, G
 
-    def _sum_over(self, part: Part) -> float:
-        """What the triplets of some anchors add to the value; their partials go to the geometry."""
+    def _sum_over(self, block: AnchorBlock) -> float:
+        """The share of a block of anchors in the value; the geometry collects the derivatives."""
         geometry, t = self.geometry, self.triplets
-        a, b, h, a_of_S = geometry.numbers(part)
+        a, b, h, a_of_S = geometry.numbers(block)
         value = 0.0
         for weight, term in self._over_R:
             factor = weight / len(t)
             total, da, db, dh = term.value_and_partials(a, b, h)
-            geometry.collect(part, factor, da, db, dh)
+            geometry.collect(block, factor, da, db, dh)
             value += factor * total
         for weight, term in self._over_S:
             factor = weight / t.targets.size
             total, ds, _, _ = term.value_and_partials(a_of_S, None, None)
-            geometry.collect(part, factor, ds=ds)
+            geometry.collect(block, factor, ds=ds)
             value += factor * total
         return value
 
     @property
     def n_features(self) -> int:
-        """Rows and columns of M."""
+        """Number of rows, and of columns, of M."""
         return self.geometry.X.shape[1]
 
     @cached_property
     def scatters(self) -> tuple[np.ndarray, np.ndarray]:
-        """The means over R of ``X_ij`` and of ``X_il``."""
+        """The means over R of ``X_ij`` and of ``X_il``, where ``X_ij = (x_i − x_j)(x_i − x_j)ᵀ``."""
         return self.geometry.scatters()
 
     def largest_distance(self, M: np.ndarray) -> float:

@@ -1,4 +1,4 @@
-"""How a wrong parameter is refused: one sentence, with the owner, the name, the rule and the value."""
+"""Checks of parameters; each raises a ``ValueError`` that names the owner, the parameter, the rule and the value."""
 
 from numbers import Integral, Real
 
@@ -8,7 +8,7 @@ import numpy as np
 def check_number(
     owner: str, name: str, value, above: float = -np.inf, below: float = np.inf, at_least: float = -np.inf
 ) -> None:
-    """Raise ``ValueError`` unless ``value`` is a finite number with ``above < value < below``.
+    """Raise ``ValueError`` unless ``value`` is a finite number, ``above < value < below`` and ``value >= at_least``.
 
     Examples
     --------

@@ -12,7 +12,7 @@ from benchmarks.yang.tables import (
     compare,
     grid,
     headline,
-    headline_words,
+    headline_sentence,
     make,
     markdown,
     outperform,
@@ -115,7 +115,7 @@ def test_certified_accuracy_and_the_headline():
     assert table.loc["LMNN", 0.2] == pytest.approx(30)
     head = headline(made_up())
     assert head["certified LMNN-PL@0.2"].tolist() == pytest.approx([60])
-    words = headline_words(head)
+    words = headline_sentence(head)
     assert "of LMNN on 1, Euclidean on 1, and of all of them on 1 of 1 sets" in words
     assert "Mean clean accuracy: LMNN-PL@0.2 91.00, LMNN 90.00, Euclidean 80.00" in words
     without = made_up()

@@ -3,14 +3,14 @@
 import numpy as np
 import pytest
 
-from holdfast.certificates import Budget, engines, single_neighbor, votes
-from tests.certificates.brute import NORMS, exact_radius, random_problem
+from holdfast.certificates import Budget, choose
+from tests.certificates.brute_force import NORMS, engines, exact_radius, random_problem, votes
 
 METRICS = ["identity", "random", "rank-deficient", "zero"]
 
 
-def each(k):
-    return [name for name in engines if k == 1 or name not in single_neighbor]
+def each(problem):
+    return [name for name, engine in engines.items() if engine.handles(problem)]
 
 
 def check(problem, queries, x, prediction, name, exact, **options):
@@ -48,9 +48,9 @@ def test_bounds_enclose_the_exact_radius_quadratic(k, C, kind):
         problem, queries, x, prediction = random_problem(rng, k, C, kind, norm, n=n)
         queries, x, prediction = queries[:2], x[:2], prediction[:2]
         exact = np.array([exact_radius(problem, u, y) for u, y in zip(queries, prediction, strict=True)])
-        for name in each(k):
+        for name in each(problem):
             lower, upper = check(problem, queries, x, prediction, name, exact)
-            if name != "knn_lower" and kind != "zero":
+            if engines[name].tight and kind != "zero":
                 meets(lower, upper, exact)
 
 
@@ -62,9 +62,9 @@ def test_bounds_enclose_the_exact_radius_linear(k, C, kind, norm):
     problem, queries, x, prediction = random_problem(rng, k, C, kind, norm, n=k + 4)
     queries, x, prediction = queries[:1], x[:1], prediction[:1]
     exact = np.array([exact_radius(problem, queries[0], prediction[0])])
-    for name in each(k):
+    for name in each(problem):
         lower, upper = check(problem, queries, x, prediction, name, exact)
-        if k == 1 and name != "knn_lower" and kind != "zero":
+        if engines[name].tight and kind != "zero":
             np.testing.assert_allclose(lower, exact, rtol=1e-7)
             np.testing.assert_allclose(upper, exact, rtol=1e-6)
 
@@ -93,13 +93,13 @@ def test_box(norm, k, C):
         queries = x @ problem.T.T
         prediction = votes(problem, queries)
         exact = np.array([exact_radius(problem, u, y, z) for u, y, z in zip(queries, prediction, x, strict=True)])
-        for name in each(k):
+        for name in each(problem):
             lower, upper, delta = engines[name](problem, queries, prediction, inputs=x, n_jobs=1)
             check(problem, queries, x, prediction, name, exact)
             moved = (x + delta)[np.isfinite(upper)]
             assert np.all(moved >= -1.5 - 1e-12)
             assert np.all(moved[:, :2] <= np.array([1.0, 2.5]) + 1e-12)
-            if name != "knn_lower" and (problem.norm.quadratic or k == 1):
+            if engines[name].tight:
                 closed = np.isfinite(exact)
                 np.testing.assert_allclose(lower[closed], exact[closed], rtol=1e-6)
 
@@ -111,7 +111,7 @@ def test_frozen_inputs(norm):
         rng = np.random.default_rng(8)
         problem, queries, x, prediction = random_problem(rng, k, 3, "random", norm, frozen=frozen, n=8)
         exact = np.array([exact_radius(problem, u, y) for u, y in zip(queries, prediction, strict=True)])
-        for name in each(k):
+        for name in each(problem):
             _, upper = check(problem, queries, x, prediction, name, exact)
             delta = engines[name](problem, queries, prediction, n_jobs=1).delta
             assert np.all(delta[np.isfinite(upper), 1] == 0)
@@ -126,16 +126,19 @@ def test_a_search_that_is_cut_short_is_still_a_sandwich(nodes):
         check(problem, queries, x, prediction, "exact_knn", exact, budget=Budget(nodes=nodes))
 
 
-def test_seconds_are_a_budget_too():
+def test_a_budget_is_kept_and_more_of_it_never_loosens():
     problem, queries, x, prediction = random_problem(np.random.default_rng(0), 5, 3, n=60)
-    bounds = engines["exact_knn"](problem, queries, prediction, budget=Budget(seconds=0.0), n_jobs=1)
-    assert (bounds.lower <= bounds.upper).all()
+    engine = choose(problem)
+    lower = [engine(problem, queries, prediction, budget=Budget(nodes), n_jobs=1).lower for nodes in (0, 3, 400)]
+    assert (lower[0] <= lower[1]).all()
+    assert (lower[1] <= lower[2]).all()
+    assert (lower[0] < lower[2]).any()  # without nodes the search does not end
 
 
 @pytest.mark.parametrize("name", engines)
 def test_threads_change_nothing(name):
     rng = np.random.default_rng(4)
-    problem, *_ = random_problem(rng, 1, 3, n=40)
+    problem, *_ = random_problem(rng, 1, 3, norm="linf" if name == "two_sided_knn" else "l2", n=40)
     queries = rng.normal(size=(50, 3)) @ problem.T.T
     prediction = votes(problem, queries)
     one, two = (engines[name](problem, queries, prediction, n_jobs=jobs) for jobs in (1, 2))
@@ -145,7 +148,8 @@ def test_threads_change_nothing(name):
 
 def test_a_prediction_that_is_not_the_vote_has_no_radius():
     problem, queries, x, prediction = random_problem(np.random.default_rng(4), 1, 3)
-    for engine in engines.values():
+    for name in each(problem):
+        engine = engines[name]
         lower, upper, delta = engine(problem, queries, (prediction + 1) % 3, n_jobs=1)
         assert (lower == 0).all()
         assert (upper == 0).all()

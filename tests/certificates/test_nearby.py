@@ -6,23 +6,15 @@ import numpy as np
 import pytest
 
 from holdfast import CertifiedKNeighborsClassifier, FixedMetric, certify
-from holdfast.attacks.segment import segment
-from holdfast.certificates import (
-    Budget,
-    Ellipsoid,
-    LInf,
-    NeighborProblem,
-    exact_1nn,
-    exact_knn,
-    knn_lower,
-    nearby,
-    votes,
-)
-from holdfast.certificates.certify import Question
-from holdfast.certificates.nearby import from_nearby
-from holdfast.certificates.norms import L2
-from holdfast.certificates.view import view
-from holdfast.certificates.walk import walk
+from holdfast.certificates import L2, Budget, Ellipsoid, LInf, Moves, exact_1nn, exact_knn, knn_lower
+from holdfast.certificates.bracket import _ends
+from holdfast.certificates.engines import nearby
+from holdfast.certificates.engines.nearby import from_nearby
+from holdfast.certificates.kernels.rounding import Rounding
+from holdfast.certificates.voting import voter_for
+from holdfast.certificates.witnesses.segment import segment
+from holdfast.certificates.witnesses.walk import walk
+from tests.certificates.brute_force import make_problem, votes
 
 
 def data(n=600, r=4, n_classes=3, seed=0):
@@ -35,7 +27,7 @@ def data(n=600, r=4, n_classes=3, seed=0):
 
 def problem_of(X, y, k, norm=None, **limits):
     T = np.random.default_rng(5).normal(size=(X.shape[1], X.shape[1]))
-    return NeighborProblem(X @ T.T, y, T, k, norm or L2(), **limits)
+    return make_problem(X @ T.T, y, T, k, norm or L2(), **limits)
 
 
 @pytest.fixture
@@ -75,7 +67,7 @@ def test_the_reduction_is_used_and_never_reaches_beyond_its_horizon(few):
     problem = problem_of(X, y, 1)
     sizes, claimed = [], []
 
-    def boastful(part, queries, prediction, *, inputs, n_jobs):
+    def boastful(part, queries, prediction, *, inputs, n_jobs, budget):
         """An engine that promises the world, as one might that sees no other class."""
         sizes.append(len(part.points))
         found = exact_1nn(part, queries, prediction, inputs=inputs, n_jobs=n_jobs)
@@ -103,7 +95,7 @@ def test_no_vote_inside_the_horizon_asks_a_point_left_out(few):
         u = problem.T @ row
         d = np.linalg.norm(problem.points - u, axis=1)
         order = np.argsort(d)
-        rounding = np.array([1e-12, problem.largest, problem.chart.growth, 0.0])
+        rounding = Rounding(1e-12, problem.largest, problem.coordinates.growth, 0.0)
         H = nearby._horizon(problem, d[order[2]], d[order[40]] ** 2, rounding)
         assert H > 0
         moves = rng.normal(size=(200, 4))
@@ -128,18 +120,18 @@ def test_a_box_and_frozen_features_pass_through(few):
 def test_walking_by_local_votes_finds_what_asking_the_model_finds(k):
     X, y, x = data(n=2000)
     model = CertifiedKNeighborsClassifier(FixedMetric(np.diag([1.0, 2.0, 0.5, 1.0])), n_neighbors=k).fit(X, y)
-    seen = view(model)
-    codes = seen.predict(x)
-    ends = list(Question(seen, L2(), None, None, None)._ends(x, codes, 1))  # points of other classes that are near
+    voter = voter_for(model)
+    codes = voter.predict(x)
+    ends = list(_ends(voter, Moves(), x, codes, 1))  # points of other classes that are near
     ends[1][3] = np.nan
     asked = []
     lengths = L2().lengths
-    found = walk(replace(seen, model=_Counting(model, asked)), x, codes, ends, lengths, 1)
-    expected = segment(seen.predict, x, codes, ends, lengths)
+    found = walk(replace(voter, model=_Counting(model, asked)), x, codes, ends, lengths, 1)
+    expected = segment(voter.predict, x, codes, ends, lengths)
     np.testing.assert_array_equal(np.isnan(found[:, 0]), np.isnan(expected[:, 0]))
     there = ~np.isnan(found[:, 0])
     assert there.mean() > 0.5
-    assert (seen.predict(found[there]) != codes[there]).all()
+    assert (voter.predict(found[there]) != codes[there]).all()
     ours, theirs = (lengths(move[there] - x[there]) for move in (found, expected))
     assert np.mean(ours <= theirs * (1 + 1e-6)) > 0.9  # along a way the vote may change more than once
     assert ours.mean() <= 1.01 * theirs.mean()
@@ -161,7 +153,9 @@ def test_certificates_of_a_large_reference_are_sound_and_exact():
     X, y, x = data(n=25_000, r=6)
     model = CertifiedKNeighborsClassifier(n_neighbors=1).fit(X, y)
     certificate = certify(model, x, memory=8.0)
-    everything = exact_1nn(model._problem(), x, np.searchsorted(model.classes_, model.predict(x)), inputs=x)
+    voter = voter_for(model)
+    problem = voter.problem(voter.fold.before, Moves())
+    everything = exact_1nn(problem, x, np.searchsorted(model.classes_, model.predict(x)), inputs=x)
     np.testing.assert_allclose(certificate.radius, everything.lower, rtol=1e-6)
     assert certificate.exact.all()
     with pytest.raises(ValueError, match="certify: memory must be"):

@@ -14,14 +14,11 @@ from holdfast.certificates import (
     L2,
     Ellipsoid,
     LInf,
-    NeighborProblem,
-    engines,
+    choose,
     exact_1nn,
-    exact_knn,
     knn_lower,
-    votes,
 )
-from tests.certificates.brute import NORMS, random_problem
+from tests.certificates.brute_force import NORMS, engines, make_problem, random_problem, votes
 
 
 def elect(distances, labels, k, C, ties):
@@ -83,7 +80,7 @@ def test_against_rational_arithmetic(seed, k, C, trouble, ties):
         U, u = U + 1e6, u + 1e6
     elif trouble == "grid":
         U, u = np.round(U), np.round(u)
-    problem = NeighborProblem(U, labels, rng.normal(size=(r, 1)), n_neighbors=k, n_classes=C, ties=ties)
+    problem = make_problem(U, labels, rng.normal(size=(r, 1)), n_neighbors=k, n_classes=C, ties=ties)
     y = votes(problem, u)
     exact = exact_line_radius(problem, u[0], y[0])
     for name in ("exact_knn", "knn_lower", *(["exact_1nn"] if k == 1 else [])):
@@ -123,11 +120,11 @@ def test_no_float64_evaluation_breaks_a_certificate(norm, k, condition):
         L = values[:, None] * np.linalg.qr(rng.normal(size=(d, d)))[0]
         X, labels = rng.normal(size=(40, d)), rng.integers(3, size=40)
         X[20:30] = X[:10] + 1e-9 * rng.normal(size=(10, d))  # nearly equal points
-        problem = NeighborProblem(X @ L.T, labels, L, n_neighbors=k, norm=NORMS[norm](d), ties="lowest")
+        problem = make_problem(X @ L.T, labels, L, n_neighbors=k, norm=NORMS[norm](d), ties="lowest")
         x = np.vstack([rng.normal(size=(4, d)), X[:2] + 1e-8])
         y = votes(problem, x @ L.T)
-        for name in ("exact_knn", "knn_lower"):
-            lower, upper, delta = engines[name](problem, x @ L.T, y, inputs=x, n_jobs=1)
+        for engine in (choose(problem), knn_lower):
+            lower, upper, delta = engine(problem, x @ L.T, y, inputs=x, n_jobs=1)
             finite = np.isfinite(lower) & (lower > 0)
             reached = np.isfinite(upper) & finite
             # Towards the witness, and anywhere, to a hair inside the certified ball.
@@ -149,8 +146,8 @@ def test_attacks_inside_the_ball_change_nothing(norm, k, C):
     x = rng.normal(size=(6, 3))
     queries = x @ problem.T.T
     y = votes(problem, queries)
-    for name in ("exact_knn", "knn_lower"):
-        lower = engines[name](problem, queries, y, inputs=x, n_jobs=1).lower
+    for engine in (choose(problem), knn_lower):
+        lower = engine(problem, queries, y, inputs=x, n_jobs=1).lower
         steps = rng.normal(size=(6, 400, 3))
         # Half of them at random, half towards points of other classes.
         for i in range(6):
@@ -168,10 +165,10 @@ def test_attacks_inside_the_ball_change_nothing(norm, k, C):
 def test_dense_grid_in_the_plane(norm, k):
     rng = np.random.default_rng(k)
     T = rng.normal(size=(2, 2))
-    problem = NeighborProblem(rng.normal(size=(25, 2)) @ T.T, rng.integers(3, size=25), T, n_neighbors=k, norm=norm)
+    problem = make_problem(rng.normal(size=(25, 2)) @ T.T, rng.integers(3, size=25), T, n_neighbors=k, norm=norm)
     x = rng.normal(size=(2, 2)) * 0.5
     y = votes(problem, x @ T.T)
-    lower, upper, _ = exact_knn(problem, x @ T.T, y, n_jobs=1)
+    lower, upper, _ = choose(problem)(problem, x @ T.T, y, n_jobs=1)
     below = knn_lower(problem, x @ T.T, y, n_jobs=1).lower
     side = np.linspace(-1, 1, 401)
     grid = np.stack(np.meshgrid(side, side), axis=-1).reshape(-1, 2)
@@ -194,7 +191,7 @@ def test_digits_exact_radii_equal_an_independent_solver():
     rng = np.random.default_rng(0)
     L = np.linalg.qr(rng.normal(size=(64, 64)))[0] * np.linspace(0.5, 2, 64)
     U, codes = X[:300] @ L.T, labels[:300]
-    problem = NeighborProblem(U, codes, L)
+    problem = make_problem(U, codes, L)
     queries = X[300:310] @ L.T
     y = votes(problem, queries)
     lower, upper, _ = exact_1nn(problem, queries, y, n_jobs=1)

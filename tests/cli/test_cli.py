@@ -17,8 +17,8 @@ import pandas as pd
 import pytest
 from sklearn.datasets import load_iris
 
-from holdfast import output
-from holdfast.audit import audit
+from holdfast.cli import common
+from holdfast.numerics.compiling import NOTICE
 
 PROGRAM = Path(sys.executable).parent / "holdfast"
 ENVIRONMENT = {k: v for k, v in os.environ.items() if k not in ("HOLDFAST_DATA", "HOLDFAST_DEBUG")}
@@ -49,7 +49,7 @@ def folder(tmp_path_factory):
     frame["kind"] = np.array(["a", "b", "c"])[y]
     frame.iloc[:, :2] = frame.iloc[:, :2].mask(np.random.RandomState(0).rand(150, 2) < 0.02)
     frame.to_csv(folder / "flowers.csv", index=False)
-    frame.drop(columns="kind").head(20).to_csv(folder / "new.csv", index=False)
+    frame.drop(columns="kind").head(20).bfill().to_csv(folder / "new.csv", index=False)
     done = run("audit", "flowers.csv", "--target", "kind", "--draws", 2, "--out", "result", cwd=folder)
     (folder / "printed.txt").write_text(done.stdout)
     assert done.stderr == ""  # quiet when not on a terminal
@@ -98,19 +98,19 @@ def test_predict(folder):
 
 
 def test_certify(folder):
-    options = ("certify", "result/model.holdfast", "flowers.csv", "--target", "kind")
+    options = ("certify", "result/model.holdfast", "flowers.csv", "--target", "kind", "--allow-unknown")
     done = run(*options, "--out", "certificates.parquet", cwd=folder)
     assert "certified accuracy" in done.stdout
     frame = pd.read_parquet(folder / "certificates.parquet")
     assert len(frame) == 150
     assert (frame["radius"] <= frame["upper"]).all()
-    told = json.loads(run(*options, "--json", "--budget", 0.01, cwd=folder).stdout)
+    told = json.loads(run(*options, "--json", "--budget", 20, cwd=folder).stdout)
     assert told["rows"] == 150
     assert 0 < told["certified_accuracy"] <= told["hold"]
 
 
 def test_attack(folder):
-    done = run("attack", "result/model.holdfast", "flowers.csv", "--out", "moved.csv", cwd=folder)
+    done = run("attack", "result/model.holdfast", "flowers.csv", "--allow-unknown", "--out", "moved.csv", cwd=folder)
     assert "becomes" in done.stdout
     frame = pd.read_csv(folder / "moved.csv")
     assert (frame["prediction"] != frame["changed_to"])[np.isfinite(frame["size"])].all()
@@ -264,17 +264,12 @@ def test_a_stopped_audit_leaves_no_report(tmp_path, how, code):
     assert ("half-written" in screen.seen) == (how == signal.SIGINT)
 
 
-def test_a_failure_while_writing_leaves_what_was_there(tmp_path, monkeypatch):
-    result = audit("iris", tune="none", budget=0.01)
-    folder = tmp_path / "result"
-    output.write_audit(result, folder)
-    before = {path.name: path.read_bytes() for path in folder.iterdir()}
-
-    def stop(*args, **kwargs):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(output, "save", stop)
-    with pytest.raises(KeyboardInterrupt):
-        output.write_audit(result, folder, force=True)
-    assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
-    assert [path.name for path in tmp_path.iterdir()] == ["result"]
+@pytest.mark.parametrize("certifies", [True, False])
+def test_compiling_is_announced_on_a_terminal_only(monkeypatch, capsys, certifies):
+    assert common._compiling_notice(certifies) in (None, NOTICE)
+    monkeypatch.setattr(common, "_compiling_notice", lambda certifies: NOTICE)
+    for force, quiet in (("", False), ("1", True), ("1", False)):
+        monkeypatch.setenv("FORCE_COLOR", force)  # what rich takes for a terminal
+        with common.progress_bars(quiet, certifies):
+            pass
+        assert (NOTICE in capsys.readouterr().err) == (force == "1" and not quiet)

@@ -1,4 +1,4 @@
-"""The three numbers against their definitions, and every pull-back against finite differences."""
+"""The three numbers against their definitions, and the gradients against finite differences."""
 
 import numpy as np
 import pytest
@@ -60,23 +60,6 @@ def test_gradient_in_the_metric(problem, B):
         assert np.vdot(G, D) == pytest.approx(slope, rel=1e-6)
 
 
-@every_shape
-def test_gradient_in_the_points(problem, B):
-    X, triplets, M, rng = problem
-    da, db, dh = rng.normal(size=(3, len(triplets)))
-    geometry = TripletGeometry(X, triplets, B)
-    geometry.measure(M)
-    geometry.collect_all(da, db, dh)
-    G = geometry.gradient_in_points()
-    for _ in range(5):
-        D = rng.normal(size=X.shape)
-        step = 1e-5
-        slope = (_sum(X + step * D, triplets, B, M, da, db, dh) - _sum(X - step * D, triplets, B, M, da, db, dh)) / (
-            2 * step
-        )
-        assert np.vdot(G, D) == pytest.approx(slope, rel=1e-6)
-
-
 def test_gradient_in_basis_weights(problem):
     from holdfast.spaces import BasisWeights
 
@@ -94,7 +77,7 @@ def test_gradient_in_basis_weights(problem):
         assert g[k] == pytest.approx((up - down) / 2e-6, rel=1e-5)
 
 
-def test_without_slope_nothing_of_it_is_made(problem):
+def test_without_slope_its_pairs_are_not_made(problem):
     X, triplets, M, _ = problem
     geometry = TripletGeometry(X, triplets, with_slope=False)
     assert geometry.three_numbers(M)[2] is None
@@ -124,7 +107,7 @@ def test_threads_do_not_change_a_bit():
 @pytest.mark.parametrize("singular", [False, True])
 @pytest.mark.parametrize("p", [1, 2, 4, 5, 7, 8, 9, 16, 17])
 def test_any_width(p, singular):
-    """Rows are filled up to whole cache lines; nothing of that may be seen."""
+    """Padding rows to whole cache lines changes no result."""
     rng = np.random.default_rng(p)
     X = 3.0 + rng.normal(size=(12, p))
     triplets = Triplets([rng.choice(12, 3, replace=False) for _ in range(40)], 12)

@@ -13,7 +13,7 @@ from sklearn.preprocessing import Normalizer, StandardScaler, normalize
 from holdfast import AML, DRIFT, LMNN, Perturbation, Reduced
 from holdfast.constraints import knn_triplets
 from holdfast.learners.aml import _geometric_mean
-from holdfast.learners.drift import _ExpectedObjective
+from holdfast.learners.expected_objective import ExpectedObjective
 from holdfast.terms import Pull, Push
 
 
@@ -28,7 +28,7 @@ def test_drift_is_lmnn_on_expected_distances(data):
     t, rng = knn_triplets(X, y), np.random.default_rng(0)
     L = rng.normal(size=(13, 13)) / 4
     M = L.T @ L
-    with _ExpectedObjective(X, t, [(0.5, Pull()), (0.5, Push())], 0.01, 0.1, 1) as objective:
+    with ExpectedObjective(X, t, [(0.5, Pull()), (0.5, Push())], 0.01, 0.1, 1) as objective:
         variances = rng.uniform(0.005, 0.05, X.shape)
         objective.geometry.variances = variances
         value, G = objective(M)
@@ -94,11 +94,11 @@ def test_aml_without_adversaries_is_the_geometric_mean(data):
 def test_variance_shape(data):
     X = data[0] * np.linspace(0.5, 3, 13)
     X[:, 4] = 1.0
-    B = Perturbation(shape="variance").slope_matrix(13, X)
+    B = Perturbation(shape="variance").slope_matrix(13, X.var(axis=0))
     np.testing.assert_allclose(np.diag(B), X.var(axis=0) / X.var(axis=0).mean())
     assert np.diag(B)[4] == 0
     given = Perturbation(shape=X.var(axis=0)[:4].mean() / X.var(axis=0)[:4]).slope_matrix(4)
-    np.testing.assert_allclose(Perturbation(shape="variance").slope_matrix(4, X[:, :4]), given)
+    np.testing.assert_allclose(Perturbation(shape="variance").slope_matrix(4, X[:, :4].var(axis=0)), given)
     learner = LMNN(perturbation=Perturbation(shape="variance", weight=50.0))
     other = clone(learner).set_params(perturbation__shape=None)
     assert not np.allclose(learner.fit(X, data[1]).components_, other.fit(X, data[1]).components_)
@@ -133,7 +133,7 @@ def test_bad_reductions_are_refused(data):
         LMNN(perturbation=Perturbation(reduction=PCA())).fit(X, y)
     with pytest.raises(ValueError, match="Normalizer, which is not affine"):
         LMNN(perturbation=Perturbation(reduction=Normalizer().fit(X))).fit(X, y)
-    with pytest.raises(ValueError, match="remembers the inputs' covariance"):
+    with pytest.raises(ValueError, match="stores the covariance of its inputs"):
         LMNN(perturbation=Perturbation(reduction=np.eye(13), shape="variance")).fit(X, y)
 
 

@@ -23,7 +23,6 @@ LEARNERS = [
     for _, value in sorted(vars(learners).items())
     if inspect.isclass(value) and issubclass(value, MetricLearner) and not inspect.isabstract(value)
 ]
-LEARNERS = [learner for learner in LEARNERS if learner.__module__.rsplit(".", 1)[1] not in ("base", "triplet_learner")]
 every_learner = pytest.mark.parametrize("Learner", LEARNERS)
 
 
@@ -158,3 +157,41 @@ def test_in_a_pipeline_and_a_grid_search(Learner, data):
     grid = {"kneighborsclassifier__n_neighbors": [1, 3]}
     search = GridSearchCV(pipeline, grid, cv=3).fit(X, y)
     assert search.best_score_ > 0.85
+
+
+@every_learner
+def test_what_is_precomputed_changes_nothing(Learner, data):
+    X, y = data
+    learner = Learner()
+    if "random_state" in learner.get_params():
+        learner.set_params(random_state=0)
+    expected = clone(learner).fit(X, y).components_
+    found = learner.precompute(X, y).fit(clone(learner), X, y).components_
+    np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-9)  # given bases are scaled to unit norm again
+
+
+@every_learner
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_a_warm_start_is_a_set_of_parameters(Learner, data):
+    X, y = data
+    learner = Learner().fit(X, y)
+    again = clone(learner).set_params(**learner.warm_start()).fit(X, y)
+    if "init" in learner.warm_start() and "triplets" in learner.precompute(X, y).arguments:
+        assert again.objective_[0] <= learner.objective_[0] * (1 + 1e-9)
+
+
+def test_abstract_learners_cannot_be_made():
+    for abstract in (MetricLearner, learners.TripletLearner, learners.TermLearner):
+        with pytest.raises(TypeError, match="abstract"):
+            abstract()
+
+
+def test_a_subclass_inherits_the_ranges():
+    class Mine(holdfast.LMNN):
+        """LMNN by another name."""
+
+    assert set(Mine(perturbation=holdfast.Perturbation()).default_ranges()) == {
+        "mu",
+        "perturbation__tau",
+        "perturbation__weight",
+    }

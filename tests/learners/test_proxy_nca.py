@@ -10,7 +10,7 @@ from sklearn.preprocessing import StandardScaler, normalize
 
 from holdfast import Perturbation, ProxyNCA
 from holdfast.geometry import ProxyGeometry, adversarial_margin
-from holdfast.learners.proxy_nca import _Loss
+from holdfast.learners.proxy_loss import ProxyLoss
 from holdfast.solvers import ProjectedGradient
 from holdfast.terms import ProxySoftmax
 
@@ -34,7 +34,7 @@ def problem(seed=0):
 @pytest.mark.parametrize("loss", [None, Perturbation(tau=1.5, weight=3.0)])
 def test_gradients(loss, unit, B):
     rng, X, y, A, M = problem()
-    function = _Loss(ProxySoftmax(0.7), loss, unit, len(X))
+    function = ProxyLoss(ProxySoftmax(0.7), loss, unit, len(X))
     with ProxyGeometry(X, y, LABELS, B) as geometry:
         _, GM, GA = function(geometry, M, A)
         for _ in range(4):
@@ -62,7 +62,7 @@ def test_the_loss_is_as_stated():
         expected += weight * (max(tau**2 - r**2, 0) if r > 0 else tau**2 + r**2)
     assert sides == {True, False}
     with ProxyGeometry(X, y, LABELS) as geometry:
-        value = _Loss(ProxySoftmax(T), Perturbation(tau, weight), False, len(X))(geometry, M, A)[0]
+        value = ProxyLoss(ProxySoftmax(T), Perturbation(tau, weight), False, len(X))(geometry, M, A)[0]
     assert value == pytest.approx(expected / len(X), rel=1e-8)
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from holdfast.report import write_report
-from tests.report.conftest import IMG, SCRIPT
+from tests.audit.conftest import IMG, SCRIPT
 
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking"]
 FLAGS += ["--disable-component-update", "--disable-sync"]

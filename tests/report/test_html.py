@@ -8,7 +8,7 @@ from itertools import pairwise
 import pytest
 
 from holdfast.report import render_html, render_markdown, summarise, write_report
-from tests.report.conftest import IMG, SCRIPT
+from tests.audit.conftest import IMG, SCRIPT
 
 VOID = {"meta", "link", "input", "br", "img"}
 

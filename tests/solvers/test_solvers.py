@@ -10,8 +10,8 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 from holdfast import solvers
-from holdfast.solvers import Solver
-from holdfast.spaces import BasisWeights, Factors, PSDMatrices, whitening
+from holdfast.solvers import Solver, StopReason
+from holdfast.spaces import BasisWeights, Factors, PSDMatrices, Space, whitening
 
 SOLVERS = [
     v for _, v in sorted(vars(solvers).items()) if inspect.isclass(v) and issubclass(v, Solver) and v is not Solver
@@ -55,10 +55,10 @@ def nearest_combination():
 
 
 def problems(solver):
-    """The problems whose space offers what the solver needs."""
-    stretched = partial(Factors, whitening(np.diag(np.arange(6.0)), share=0.01))
+    """The problems whose space has what the solver requires."""
+    stretched = partial(Factors, whitening(np.diag(np.arange(6.0)), shrinkage=0.01))
     listed = [nearest_psd(PSDMatrices), nearest_psd(Factors), nearest_psd(stretched), nearest_combination()]
-    return [p for p in listed if hasattr(p.space, solver.needs)]
+    return [p for p in listed if solver().supports(p.space)]
 
 
 def precise(Solver):
@@ -113,6 +113,7 @@ def test_a_callback_sees_every_iteration_and_may_stop(Solver):
     solution = precise(Solver).minimize(problem.function, problem.space, problem.start, watch)
     assert [p.iteration for p in seen] == [0, 1, 2, 3]
     assert [p.value for p in seen] == solution.trace
+    assert solution.reason is StopReason.CALLBACK
     assert solution.message == "stopped by the callback"
     assert solution.n_iter == 3
 
@@ -144,3 +145,21 @@ def test_bad_parameters_are_refused_by_name(Solver, name, bad):
 def test_a_space_without_what_is_needed_is_refused(Solver):
     with pytest.raises(TypeError, match="needs a space with"):
         Solver().minimize(lambda x: (0.0, x), object(), np.eye(2))
+
+
+@every_solver
+def test_what_is_required_exists_in_some_space(Solver):
+    assert Solver().supports(BasisWeights)
+    assert set(Solver.requires) <= {"project", "bounds"}
+
+
+def test_solvers_and_spaces_are_abstract():
+    for abstract in (Solver, Space):
+        with pytest.raises(TypeError, match="abstract"):
+            abstract()
+
+
+def test_sentences_name_the_parameters():
+    assert StopReason.SMALL_DECREASE.sentence(tol=0.1, patience=3).endswith("0.1 of itself over 3 iterations")
+    assert not StopReason.MAX_ITER.converged
+    assert StopReason.CALLBACK.converged

@@ -1,4 +1,4 @@
-"""Contract of every term exported by holdfast.terms: derivatives, chunks, parameters."""
+"""Contract of every term exported by holdfast.terms: derivatives, chunks, parameters, abstract bases."""
 
 import inspect
 
@@ -9,24 +9,32 @@ from sklearn.base import clone
 from holdfast import LMNN, Perturbation, terms
 from holdfast.constraints import Triplets
 from holdfast.objective import Objective
-from holdfast.terms import MatrixTerm, Pull, Push, TripletTerm
+from holdfast.terms import MatrixTerm, ProxyTerm, Pull, Push, TripletTerm
 from tests.geometry.test_triplet_geometry import SHAPES, P
 
 EXPORTED = [v for _, v in sorted(vars(terms).items()) if inspect.isclass(v)]
-BASES = (TripletTerm, MatrixTerm)
-TRIPLET_TERMS = [v for v in EXPORTED if issubclass(v, TripletTerm) and v not in BASES]
-MATRIX_TERMS = [v for v in EXPORTED if issubclass(v, MatrixTerm) and v not in BASES]
-
-
-class TraceOfM(MatrixTerm):
-    """tr M: a matrix term for the contract while the library has none."""
-
-    def value_and_grad(self, M):
-        return np.trace(M), np.eye(len(M))
-
+BASES = (TripletTerm, MatrixTerm, ProxyTerm)
+TRIPLET_TERMS, MATRIX_TERMS, PROXY_TERMS = (
+    [v for v in EXPORTED if issubclass(v, Base) and v is not Base] for Base in BASES
+)
 
 triplet_terms = pytest.mark.parametrize("Term", TRIPLET_TERMS)
-every_term = pytest.mark.parametrize("Term", TRIPLET_TERMS + MATRIX_TERMS)
+matrix_terms = pytest.mark.parametrize("Term", MATRIX_TERMS)
+proxy_terms = pytest.mark.parametrize("Term", PROXY_TERMS)
+every_term = pytest.mark.parametrize("Term", TRIPLET_TERMS + MATRIX_TERMS + PROXY_TERMS)
+
+
+def test_every_exported_class_is_under_a_contract():
+    assert TRIPLET_TERMS
+    assert MATRIX_TERMS
+    assert PROXY_TERMS
+    assert set(EXPORTED) == {*BASES, *TRIPLET_TERMS, *MATRIX_TERMS, *PROXY_TERMS}
+
+
+@pytest.mark.parametrize("Base", BASES)
+def test_the_kinds_of_term_are_abstract(Base):
+    with pytest.raises(TypeError, match="abstract"):
+        Base()
 
 
 def numbers(rng, size=200):
@@ -85,7 +93,7 @@ def test_gradient_in_the_metric_for_every_shape(Term, B):
             assert np.vdot(G, D) == pytest.approx(slope, rel=1e-4, abs=1e-7)
 
 
-@pytest.mark.parametrize("Term", MATRIX_TERMS or [TraceOfM])
+@matrix_terms
 def test_matrix_terms_have_their_gradient(Term):
     rng = np.random.default_rng(0)
     L = rng.normal(size=(P, P))
@@ -98,6 +106,55 @@ def test_matrix_terms_have_their_gradient(Term):
         D += D.T
         slope = (term.value_and_grad(M + 1e-6 * D)[0] - term.value_and_grad(M - 1e-6 * D)[0]) / 2e-6
         assert np.vdot(G, D) == pytest.approx(slope, rel=1e-5, abs=1e-7)
+
+
+def distances_to_proxies(rng):
+    """d, y, labels: 40 points, 3 classes, 2 proxies of each; some points nearest to a proxy of another class."""
+    return rng.uniform(0.1, 4, (40, 6)), rng.integers(0, 3, 40), np.repeat(np.arange(3), 2)
+
+
+@proxy_terms
+def test_proxy_partials_are_derivatives(Term):
+    term, (d, y, labels) = Term(), distances_to_proxies(np.random.default_rng(0))
+    value, C = term.value_and_partials(d, y, labels)
+    assert np.isscalar(value)
+    assert C.shape == d.shape
+    for i in range(d.shape[0]):
+        for k in range(d.shape[1]):
+            up, down = d[i : i + 1].copy(), d[i : i + 1].copy()
+            up[0, k] += 1e-6
+            down[0, k] -= 1e-6
+            values = [term.value_and_partials(moved, y[i : i + 1], labels)[0] for moved in (up, down)]
+            assert C[i, k] == pytest.approx((values[0] - values[1]) / 2e-6, abs=1e-6)
+
+
+@proxy_terms
+def test_proxy_terms_ignore_a_constant_added_to_the_distances_of_a_point(Term):
+    """The geometry of proxies leaves out xᵀMx, which is the same for all proxies."""
+    rng = np.random.default_rng(1)
+    term, (d, y, labels) = Term(), distances_to_proxies(rng)
+    value, C = term.value_and_partials(d, y, labels)
+    np.testing.assert_allclose(C.sum(axis=1), 0.0, atol=1e-12)
+    shifted, D = term.value_and_partials(d - rng.uniform(0, 5, (40, 1)), y, labels)
+    assert shifted == pytest.approx(value, rel=1e-12)
+    np.testing.assert_allclose(D, C, atol=1e-12)
+
+
+@proxy_terms
+def test_proxy_terms_of_chunks_sum_to_the_whole(Term):
+    term, (d, y, labels) = Term(), distances_to_proxies(np.random.default_rng(2))
+    value, C = term.value_and_partials(d, y, labels)
+    parts = [term.value_and_partials(d[c], y[c], labels) for c in (slice(0, 1), slice(1, 17), slice(17, 40))]
+    assert sum(part[0] for part in parts) == pytest.approx(value, rel=1e-12)
+    np.testing.assert_array_equal(np.concatenate([part[1] for part in parts]), C)
+
+
+@proxy_terms
+def test_proxy_terms_are_finite_far_away(Term):
+    d = np.array([[1e6, 0.0], [0.0, 1e6]])
+    value, C = Term().value_and_partials(d, np.array([0, 0]), np.array([0, 1]))
+    assert np.isfinite(value)
+    assert np.isfinite(C).all()
 
 
 @every_term

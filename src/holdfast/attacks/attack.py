@@ -5,11 +5,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from holdfast.certificates.certify import certify
+from holdfast.numerics.frames import with_names
 
 
 @dataclass(frozen=True)
 class Attack:
-    """Moves that were seen to change the model's own prediction.
+    """Moves that change the model's own prediction, as checked by ``predict``.
 
     Attributes
     ----------
@@ -18,7 +19,7 @@ class Attack:
     size : ndarray of shape (n_rows,)
         How far each moved; infinite where no change was found.
     prediction, changed_to : ndarrays of shape (n_rows,)
-        What the model says of the row, and of the moved row (of the row itself where none was found).
+        Predictions for the row and for the moved row (for the row itself where none was found).
     norm : str
         How moves are measured.
     """
@@ -31,7 +32,7 @@ class Attack:
 
     @property
     def success(self) -> np.ndarray:
-        """Where a change was found."""
+        """A mask of the rows for which a change was found."""
         return np.isfinite(self.size)
 
     def accuracy(self, y, sizes) -> np.ndarray:
@@ -50,7 +51,7 @@ def attack(model, X, y=None, **options) -> Attack:
     Parameters
     ----------
     model, X, y : as for :func:`holdfast.certify`
-        y is not looked at: what is attacked is the prediction.
+        y is not used: the prediction is attacked, right or wrong.
     **options
         Those of :func:`holdfast.certify`: norm, reference, lower, upper, frozen, method, budget, n_jobs,
         verbose. ``method="lower"`` leaves the exact searches out.
@@ -73,11 +74,5 @@ def attack(model, X, y=None, **options) -> Attack:
     success = np.isfinite(found.upper)
     changed_to = found.prediction.copy()
     if success.any():
-        rows = found.adversarial[success]
-        names = getattr(model, "feature_names_in_", None)
-        if names is not None:
-            from pandas import DataFrame  # the names came from a data frame
-
-            rows = DataFrame(rows, columns=names)
-        changed_to[success] = model.predict(rows)
+        changed_to[success] = model.predict(with_names(found.adversarial[success], model))
     return Attack(found.adversarial, found.upper, found.prediction, changed_to, found.norm)

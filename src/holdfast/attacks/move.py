@@ -59,7 +59,7 @@ def adversarial_move(L: np.ndarray, X, y, reference, size: float, n_jobs: int | 
     """``x + size · (x_min − x)/‖x_min − x‖``: each row moved towards its nearest boundary (Eq. 2).
 
     A row that already lies on the wrong side, or on the boundary, stays where it is. (The paper does not
-    say what it did with such rows; this reading gives its Euclidean score on its own splits of australian.)
+    state what it did with such rows; this reading gives its Euclidean score on its own splits of australian.)
 
     Parameters
     ----------

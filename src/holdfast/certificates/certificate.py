@@ -1,12 +1,13 @@
 """The answer to "how far may this input move?", for many rows at once."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 
 def meet(radius: np.ndarray, upper: np.ndarray) -> np.ndarray:
-    """Whether two bounds differ by no more than the allowance for rounding."""
+    """True where two bounds differ by no more than the allowance for rounding."""
     return (radius >= (1.0 - 1e-4) * upper) & (np.isfinite(upper) | np.isinf(radius))
 
 
@@ -19,7 +20,7 @@ class Certificate:
     radius : ndarray of shape (n_rows,)
         Sound lower bound: no move shorter than this changes the prediction, rounding included.
     upper : ndarray of shape (n_rows,)
-        Size of ``adversarial − x``, at which the model's own ``predict`` was seen to change; infinite if no
+        Size of ``adversarial − x``, at which the model's own ``predict`` changes; infinite if no
         such point was found.
     adversarial : ndarray of shape (n_rows, n_features)
         That point; NaN where none was found.
@@ -43,8 +44,28 @@ class Certificate:
 
     @property
     def exact(self) -> np.ndarray:
-        """Whether the two bounds meet, to one part in ten thousand (or both say that nothing can change)."""
+        """True where the two bounds meet, to one part in ten thousand, or are both infinite."""
         return meet(self.radius, self.upper)
+
+    @classmethod
+    def concatenate(cls, parts: Sequence["Certificate"]) -> "Certificate":
+        """The certificates of one model for several batches of rows, as one.
+
+        Parameters
+        ----------
+        parts : sequence of Certificate
+            At least one; all with true labels, or none.
+        """
+        first = parts[0]
+        return cls(
+            np.concatenate([part.radius for part in parts]),
+            np.concatenate([part.upper for part in parts]),
+            np.concatenate([part.adversarial for part in parts]),
+            np.concatenate([part.prediction for part in parts]),
+            first.norm,
+            first.units,
+            None if first.true is None else np.concatenate([part.true for part in parts]),
+        )
 
     def __len__(self) -> int:
         return self.radius.size
@@ -83,7 +104,7 @@ class Certificate:
     def _share(self, y, radii, bound: np.ndarray) -> np.ndarray:
         y = self._labels(y)
         if radii is None:
-            raise ValueError("radii is missing: say at which radius, or radii, the accuracy is wanted.")
+            raise ValueError("radii is missing: give the radius, or radii, at which to compute the accuracy.")
         radii = np.asarray(radii, dtype=np.float64)
         if np.isnan(radii).any() or (radii < 0).any():
             raise ValueError("radii must be numbers of at least 0.")

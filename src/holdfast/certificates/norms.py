@@ -1,35 +1,102 @@
-"""The norms in which a perturbation is measured, each with its dual and its view of the slopes."""
+"""Norms that measure moves, each with its dual, its coordinates, its box and its linear program."""
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
 import numpy as np
 from scipy.linalg import cholesky, solve_triangular
 
-from holdfast.certificates.chart import Chart
+from holdfast.certificates.coordinates import MoveCoordinates
+from holdfast.certificates.kernels.halfspace import EUCLIDEAN, MAX, SUM, box_distance
 from holdfast.geometry.shape import check_shape
 
-# Which dual length of a slope the kernels take: √Σa², Σ|a|, max|a|.
-EUCLIDEAN, SUM, MAX = 0, 1, 2
+
+class Norm(ABC):
+    """A norm of moves δ.
+
+    Attributes
+    ----------
+    name : str
+        In certificates and reports.
+    code : int
+        Which dual length the kernels take.
+    quadratic : bool
+        Whether the closest point of a polyhedron is a quadratic program (else it is a linear one).
+    uses_box : bool
+        Whether the distance to a halfspace inside a box is known; without, the box is left out, which is sound.
+    """
+
+    name: str
+    code: int
+    quadratic: bool
+    uses_box = True
+
+    @abstractmethod
+    def lengths(self, delta: np.ndarray) -> np.ndarray:
+        """``‖δ‖`` of each row."""
+
+    @abstractmethod
+    def dual_lengths(self, A: np.ndarray) -> np.ndarray:
+        """``‖a‖* = max{a · δ : ‖δ‖ ≤ 1}`` of each row."""
+
+    def absolute_lengths(self, A: np.ndarray) -> np.ndarray:
+        """``max{a · |δ| : ‖δ‖ ≤ 1}``, or a little more, of each row ``a ≥ 0``."""
+        return self.dual_lengths(A)
+
+    @abstractmethod
+    def steepest(self, A: np.ndarray) -> np.ndarray:
+        """A move of length 1 with ``a · δ = ‖a‖*``, for each row a; 0 for a = 0."""
+
+    @abstractmethod
+    def coordinates(self, T: np.ndarray, absolute: np.ndarray, reduce: bool) -> MoveCoordinates:
+        """Coordinates of the moves; rank(T) of them if ``reduce`` and the norm is quadratic.
+
+        ``absolute`` has the magnitudes behind T, for the growth of rounding errors.
+        """
+
+    def restricted(self, free: np.ndarray) -> "Norm":
+        """The same norm on moves that are zero outside the columns ``free``."""
+        return self
+
+    def box_distance(self, a: np.ndarray, c: float, down: np.ndarray, up: np.ndarray) -> float:
+        """``min ‖δ‖ : a · δ ≥ c, −down ≤ δ ≤ up``, from below; infinite if the box does not reach."""
+        return box_distance(a, c, self.code, down, up)
 
 
 @dataclass(frozen=True)
-class L2:
+class L2(Norm):
     """``‖δ‖₂``; its own dual."""
 
     name = "l2"
+    code = EUCLIDEAN
     quadratic = True
 
     def lengths(self, delta: np.ndarray) -> np.ndarray:
-        """``‖δ‖`` of each row."""
-        return np.sqrt(np.einsum("md,md->m", delta, delta))
+        """``‖δ‖₂`` of each row; squares that would over- or underflow are scaled first."""
+        lengths = np.sqrt(np.einsum("md,md->m", delta, delta))
+        largest = np.abs(delta).max(axis=1, initial=0.0)
+        extreme = np.flatnonzero((largest > 0) & ((largest < 1e-140) | (largest > 1e140)) & np.isfinite(largest))
+        if extreme.size:
+            unit = largest[extreme]
+            rows = delta[extreme] / unit[:, None]
+            lengths[extreme] = unit * np.sqrt(np.einsum("md,md->m", rows, rows))
+        return lengths
 
-    def chart(self, T: np.ndarray, reduce: bool) -> Chart:
-        """δ in coordinates where this norm is Euclidean; rank(T) of them if ``reduce``."""
-        return _euclidean_chart(T, np.eye(T.shape[1]), reduce, 0.0)
+    def dual_lengths(self, A: np.ndarray) -> np.ndarray:
+        """``‖a‖₂`` of each row."""
+        return self.lengths(A)
+
+    def steepest(self, A: np.ndarray) -> np.ndarray:
+        """``a / ‖a‖₂``."""
+        return _divide(A, self.lengths(A))
+
+    def coordinates(self, T: np.ndarray, absolute: np.ndarray, reduce: bool) -> MoveCoordinates:
+        """δ itself, or its part in the row space of T."""
+        return _euclidean(T, absolute, np.eye(T.shape[1]), reduce, 0.0)
 
 
 @dataclass(frozen=True, eq=False)
-class Ellipsoid:
+class Ellipsoid(Norm):
     """``√(δᵀ A0 δ)``, A0 positive definite; dual ``√(aᵀ A0⁻¹ a)``.
 
     Parameters
@@ -40,65 +107,137 @@ class Ellipsoid:
 
     A0: np.ndarray
     name = "ellipsoid"
+    code = EUCLIDEAN
     quadratic = True
+    uses_box = False
 
     def lengths(self, delta: np.ndarray) -> np.ndarray:
         """``√(δᵀ A0 δ)`` of each row."""
         return np.sqrt(np.maximum(np.einsum("md,de,me->m", delta, self.A0, delta, optimize=True), 0.0))
 
-    def chart(self, T: np.ndarray, reduce: bool) -> Chart:
+    def dual_lengths(self, A: np.ndarray) -> np.ndarray:
+        """``√(aᵀ A0⁻¹ a)`` of each row."""
+        return np.linalg.norm(solve_triangular(self._factor(), A.T, lower=True), axis=0)
+
+    def steepest(self, A: np.ndarray) -> np.ndarray:
+        """``A0⁻¹a / ‖a‖*``."""
+        C = self._factor()
+        half = solve_triangular(C, A.T, lower=True)
+        return _divide(solve_triangular(C, half, lower=True, trans="T").T, np.linalg.norm(half, axis=0))
+
+    def coordinates(self, T: np.ndarray, absolute: np.ndarray, reduce: bool) -> MoveCoordinates:
         """``z = Cᵀδ`` with ``A0 = CCᵀ``: ``Tδ = (T C⁻ᵀ) z`` and ``‖z‖₂ = ‖δ‖``."""
-        C = cholesky(check_shape(self.A0, T.shape[1]), lower=True)
-        back = solve_triangular(C, np.eye(C.shape[0]), lower=True).T  # C⁻ᵀ
+        C = self._factor()
+        to_input = solve_triangular(C, np.eye(C.shape[0]), lower=True).T  # C⁻ᵀ
         diagonal = np.count_nonzero(C - np.diag(np.diag(C))) == 0  # then each entry is right to the last bit
-        condition = 1.0 if diagonal else np.linalg.norm(C) * np.linalg.norm(back)
-        return _euclidean_chart(T, back, reduce, 8 * np.finfo(float).eps * C.shape[0] * condition)
+        # The factor of a matrix that is off by ω is off by cond(A0) ω = cond(C)² ω (Lemma F2); units of features do
+        # not matter: of A0 = D R D, with a unit diagonal in R, it is cond(R) that counts (Demmel 1989).
+        unit = np.sqrt(np.diag(self.A0))
+        condition = (np.linalg.norm(C / unit[:, None]) * np.linalg.norm(to_input.T * unit)) ** 2
+        condition = 1.0 if diagonal else condition
+        if condition > _CONDITION:
+            raise ValueError(
+                f"The norm A_0 is too ill-conditioned to be certified (condition {condition:.3g}, limit "
+                f"{_CONDITION:g}): give features units of similar size, or a diagonal A_0."
+            )
+        return _euclidean(T, absolute, to_input, reduce, 8 * np.finfo(float).eps * C.shape[0] * condition)
+
+    def absolute_lengths(self, A: np.ndarray) -> np.ndarray:
+        """``‖aᵀ|C⁻ᵀ|‖₂`` of each row."""
+        return np.linalg.norm(A @ np.abs(solve_triangular(self._factor(), np.eye(len(self.A0)), lower=True).T), axis=1)
 
     def restricted(self, free: np.ndarray) -> "Ellipsoid":
         """The same norm on moves that are zero outside the columns ``free``."""
         return Ellipsoid(np.asarray(self.A0)[np.ix_(free, free)])
 
+    def _factor(self) -> np.ndarray:
+        """C with ``A0 = CCᵀ``."""
+        return cholesky(check_shape(self.A0, len(self.A0)), lower=True)
+
 
 @dataclass(frozen=True)
-class LInf:
+class LInf(Norm):
     """``max |δ_i|``; dual ``Σ |a_i|``."""
 
     name = "linf"
+    code = SUM
     quadratic = False
 
     def lengths(self, delta: np.ndarray) -> np.ndarray:
         """``max |δ_i|`` of each row."""
         return np.abs(delta).max(axis=1, initial=0.0)
 
-    def chart(self, T: np.ndarray, reduce: bool) -> Chart:
+    def dual_lengths(self, A: np.ndarray) -> np.ndarray:
+        """``Σ |a_i|`` of each row."""
+        return np.abs(A).sum(axis=1)
+
+    def steepest(self, A: np.ndarray) -> np.ndarray:
+        """``sign(a)``."""
+        return np.sign(A)
+
+    def coordinates(self, T: np.ndarray, absolute: np.ndarray, reduce: bool) -> MoveCoordinates:
         """δ itself; ``‖Tδ‖₂ ≤ Σ_i ‖T_i‖₂ · max|δ_i|`` over the columns T_i."""
-        columns = np.linalg.norm(T, axis=0)
-        stretch = min(columns.sum(), np.sqrt(T.shape[1]) * _spectral(T))
-        return Chart(T, np.eye(T.shape[1]), SUM, _up(stretch), _up(columns.sum()), 0.0)
+        lipschitz = min(np.linalg.norm(T, axis=0).sum(), np.sqrt(T.shape[1]) * _spectral(T))
+        growth = np.linalg.norm(absolute, axis=0).sum()
+        return MoveCoordinates(T, np.eye(T.shape[1]), _up(lipschitz), _up(growth), 0.0)
 
 
 @dataclass(frozen=True)
-class L1:
+class L1(Norm):
     """``Σ |δ_i|``; dual ``max |a_i|``."""
 
     name = "l1"
+    code = MAX
     quadratic = False
 
     def lengths(self, delta: np.ndarray) -> np.ndarray:
         """``Σ |δ_i|`` of each row."""
         return np.abs(delta).sum(axis=1)
 
-    def chart(self, T: np.ndarray, reduce: bool) -> Chart:
+    def dual_lengths(self, A: np.ndarray) -> np.ndarray:
+        """``max |a_i|`` of each row."""
+        return np.abs(A).max(axis=1, initial=0.0)
+
+    def steepest(self, A: np.ndarray) -> np.ndarray:
+        """All of the move in the coordinate of largest ``|a_i|``."""
+        out = np.zeros_like(A)
+        if A.size:
+            at = np.arange(len(A)), np.abs(A).argmax(axis=1)
+            out[at] = np.sign(A[at])
+        return out
+
+    def coordinates(self, T: np.ndarray, absolute: np.ndarray, reduce: bool) -> MoveCoordinates:
         """δ itself; ``‖Tδ‖₂ ≤ max_i ‖T_i‖₂ · Σ|δ_i|`` over the columns T_i."""
-        longest = _up(np.linalg.norm(T, axis=0).max(initial=0.0))
-        return Chart(T, np.eye(T.shape[1]), MAX, longest, longest, 0.0)
+        lipschitz = np.linalg.norm(T, axis=0).max(initial=0.0)
+        growth = np.linalg.norm(absolute, axis=0).max(initial=0.0)
+        return MoveCoordinates(T, np.eye(T.shape[1]), _up(lipschitz), _up(growth), 0.0)
 
 
-Norm = L2 | LInf | L1 | Ellipsoid
+_CONDITION = 1e13  # of an ellipsoid: beyond, rounding takes more than a percent of a radius
+
+NAMED: dict[str, type[L2] | type[LInf] | type[L1]] = {
+    "2": L2, "2.0": L2, "l2": L2, "inf": LInf, "linf": LInf, "1": L1, "1.0": L1, "l1": L1,
+}  # fmt: skip
+
+
+def as_norm(norm, n_features: int) -> Norm:
+    """``2``, ``inf``, ``1``, their names, or a matrix ``A_0``, as a norm."""
+    if isinstance(norm, Norm):
+        return norm
+    if np.ndim(norm) > 0:
+        return Ellipsoid(check_shape(norm, n_features))
+    try:
+        return NAMED[str(norm).lower()]()
+    except KeyError:
+        raise ValueError(f"norm must be 2, numpy.inf, 1, or a positive definite matrix A_0; got {norm!r}.") from None
+
+
+def _divide(A: np.ndarray, lengths: np.ndarray) -> np.ndarray:
+    return np.divide(A, lengths[:, None], out=np.zeros_like(A), where=lengths[:, None] > 0)
 
 
 def _up(value: float) -> float:
-    """A float64 norm, with its own rounding added."""
+    """A float64 norm, with its own rounding added (relative 1e-12: sums of up to some 4,000 terms)."""
     return float(value) * (1 + 1e-12)
 
 
@@ -106,23 +245,24 @@ def _spectral(T: np.ndarray) -> float:
     return float(np.linalg.norm(T, 2)) if T.size else 0.0
 
 
-def _euclidean_chart(T: np.ndarray, back: np.ndarray, reduce: bool, error: float) -> Chart:
-    """``G = T · back``; reduced, ``G = QΣ`` of its singular value decomposition ``QΣRᵀ``, z in the rank of it.
+def _euclidean(
+    T: np.ndarray, absolute: np.ndarray, to_input: np.ndarray, reduce: bool, error: float
+) -> MoveCoordinates:
+    """``G = T · to_input``; reduced, ``G = QΣ`` of its singular value decomposition ``QΣRᵀ``, z in the rank of it.
 
-    A δ of least norm with a given Tδ is ``back R z``, so nothing is lost without a box. Singular values
-    at rounding level are dropped; what that changes is below what ``Chart.wobble`` and the rounding
-    bound already allow for.
+    A δ of least norm with a given Tδ is ``to_input R z``, so nothing is lost without a box. Singular values at
+    rounding level are dropped; the change is below what ``map_error`` and the rounding bound already allow for.
     """
-    G = T @ back
-    frobenius = float(np.linalg.norm(G))
+    G = T @ to_input
+    growth = float(np.linalg.norm(absolute @ np.abs(to_input)))  # ≥ ‖ |T| |δ| ‖ for ‖z‖ = 1
     _, values, Rt = np.linalg.svd(G, full_matrices=False) if G.size else (None, np.zeros(0), np.zeros((0, 0)))
     top = float(values.max(initial=0.0))
     if reduce:
         rank = max(1, int(np.sum(values > 4 * np.finfo(float).eps * top)))
         if G.size:
-            back = back @ Rt[:rank].T
-            G = T @ back
+            to_input = to_input @ Rt[:rank].T
+            G = T @ to_input
         else:
-            G, back = np.zeros((T.shape[0], 1)), np.zeros((T.shape[1], 1))
-    G, back = np.ascontiguousarray(G), np.ascontiguousarray(back)
-    return Chart(G, back, EUCLIDEAN, _up(top), _up(frobenius), error * frobenius)
+            G, to_input = np.zeros((T.shape[0], 1)), np.zeros((T.shape[1], 1))
+    G, to_input = np.ascontiguousarray(G), np.ascontiguousarray(to_input)
+    return MoveCoordinates(G, to_input, _up(top), _up(growth), error * growth)

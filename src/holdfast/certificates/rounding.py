@@ -1,22 +1,23 @@
-"""What rounding can do to a comparison of distances, and the radius that is left after it.
+"""The floating-point budget: how far rounding can carry a comparison of distances or of scores (Lemmas F2 and F5).
 
 Let ``S`` bound the magnitudes behind a query: ``‖u‖``, every ``‖u_j‖``, and the terms that cancel when u is
-computed from an input. After a move of length R they are at most ``S + g R`` (``g`` is ``Chart.growth``).
-With ``m`` additions in the longest sum (over the r coordinates of a distance or the d inputs of a
-coordinate), each sum has relative error at most ``γ = m ω / (1 − m ω)``, ``ω = 2⁻⁵³``, of the sum of the
-absolute values. So for the difference of two squared distances ``f_lj``, in units of ``γ (S + gR)²``:
+computed from an input. After a move of length R they are at most ``S + g R`` (``g`` is ``MoveCoordinates.growth``).
+With ``m`` additions in the longest sum, each sum has relative error at most ``γ = (m + 8) ω``, ``ω = 2⁻⁵³``, of the sum
+of the absolute values. A float64 evaluation of any of the usual kinds can call l nearer than j only where
+``f_lj ≤ κ (S + gR)²``, ``κ = K γ``. K counts what is rounded, in units of ``γ (S + gR)²``; Lemma F2 has the table:
 
-==========================================================================  ====
-``‖u‖² − 2uᵀz + ‖z‖²`` (or ``Σ(u−z)²``), for l and for j, ``(‖u‖+‖z‖)²`` each     8
-the moved query as computed, moved by ``γ(S + gR)``: ``2‖u_l − u_j‖`` times that  4
-the reference points as computed, once each                                     8
-our own ``f_lj``, in product form: ``‖u_l − u_j‖ ‖u_l + u_j − 2u‖``                8
-==========================================================================  ====
+===========================================================================  ==========
+the model's two distances, our level, our sums of rows, our slopes                  33
+the singular value decomposition behind the coordinates                             √rank
+each affine step (the metric is one): the model's query, ours, our folded map        3 a step
+each step, where model and certificate map the reference rows separately             4 more a step
+pruning by a ball tree, scikit-learn only                                            8
+===========================================================================  ==========
 
-28 in all; ``kappa`` takes 64, which leaves room for a few affine steps before the metric. A float64
-evaluation of any of these kinds can call l nearer than j only where ``f_lj ≤ kappa (S + gR)²``. Every
-certificate is of the form "``a · δ ≥ c`` is needed", so with rounding ``a · δ ≥ c − ½ kappa (S + gR)²`` is, and
-the radius that is left is the root of ``½κg² R² + (‖a‖* + κSg) R − (c − ½κS²) = 0``.
+K is at least 64, which covers seven steps at rank 100 for holdfast's classifiers and two for scikit-learn's; longer
+chains are counted. Every certificate is of the form "``a · δ ≥ c`` is needed", so with rounding
+``a · δ ≥ c − ½ κ (S + gR)²`` is, and the radius that is left is the root of
+``½κg² R² + (‖a‖* + κSg) R − (c − ½κS²) = 0`` (Lemma F3).
 
 References
 ----------
@@ -24,53 +25,66 @@ Higham, "Accuracy and stability of numerical algorithms", 2nd ed., chapter 3.
 """
 
 import numpy as np
-from numba import njit
 
-_UNIT = 2.0**-53
+from holdfast.certificates.kernels.rounding import Rounding
+from holdfast.certificates.problems import LinearProblem, NeighborProblem
 
-
-def kappa(n_coordinates: int, n_inputs: int) -> float:
-    """``64 m ω``, m the length of the longest sum and a few more."""
-    return 64.0 * (max(n_coordinates, n_inputs) + 8) * _UNIT
+UNIT_ROUNDOFF = 2.0**-53
+LEAST_UNITS = 64.0  # K where few steps come before the vote
 
 
-@njit(nogil=True, cache=True)
-def safe_radius(c, a, rounding):
-    """The largest R for which ``a R ≤ c − ½κ(S + gR)²``: below it, no rounding reaches the halfspace.
+def error_units(rank: int, n_steps: int, shared: bool) -> float:
+    """K of Lemma F2: roundings behind one comparison, in units of ``γ (S + gR)²``.
 
     Parameters
     ----------
-    c, a : float
-        The halfspace ``a · δ ≥ c``, as ``c`` and the dual norm of a.
-    rounding : ndarray (κ, S, g, w)
-        As above; ``w`` is a bound on the error of a, in the same units.
-
-    Returns
-    -------
-    float
-        0 where c is not clearly positive, infinity where nothing can move (a = g = 0).
+    rank : int
+        Coordinates of the moves.
+    n_steps : int
+        Affine steps before the vote, the metric included.
+    shared : bool
+        Whether the model and the certificate use one array of reference points (holdfast's classifiers).
     """
-    k, S, g, w = rounding[0], rounding[1], rounding[2], rounding[3]
-    C = c - 0.5 * k * S * S
-    if not C > 0.0:
-        return 0.0
-    A = 0.5 * k * g * g
-    B = a * (1.0 + 1e-14) + k * S * g + w
-    below = B + np.sqrt(B * B + 4.0 * A * C)
-    if below == 0.0:
-        return np.inf
-    return 2.0 * C / below * (1.0 - 1e-15)
+    counted = 36.0 + np.sqrt(rank) + (3.0 if shared else 7.0) * n_steps + (0.0 if shared else 8.0)
+    return max(LEAST_UNITS, counted)
 
 
-def query_rounding(problem, queries: np.ndarray, inputs: np.ndarray | None) -> np.ndarray:
-    """``(κ, S, g, w)`` of each query; the inputs, if given, enter S through ``‖ |T| |x| ‖``."""
-    chart, T = problem.chart, problem.T
+def kappa(n_coordinates: int, n_inputs: int, n_steps: int = 1, shared: bool = True) -> float:
+    """``K (m + 8) ω``, m the length of the longest sum."""
+    units = error_units(min(n_coordinates, n_inputs), n_steps, shared)
+    return units * (max(n_coordinates, n_inputs) + 8) * UNIT_ROUNDOFF
+
+
+def query_rounding(problem: NeighborProblem, queries: np.ndarray, inputs: np.ndarray | None) -> Rounding:
+    """The rounding of each query: κ and g are numbers, S and w arrays (m,).
+
+    The inputs, if given, enter S through ``‖ |W_2| |W_1| |x| ‖``.
+    """
     S = np.maximum(problem.largest, np.linalg.norm(queries, axis=1)) + problem.scale
     if inputs is not None:
-        S = S + np.linalg.norm(np.abs(inputs) @ np.abs(T).T, axis=1)
-    out = np.empty((queries.shape[0], 4))
-    out[:, 0] = kappa(*T.shape)
-    out[:, 1] = S * (1 + 1e-12)
-    out[:, 2] = chart.growth
-    out[:, 3] = 2 * chart.wobble * S
-    return out
+        S = S + np.linalg.norm(np.abs(inputs) @ problem.absolute.T, axis=1)
+    coordinates = problem.coordinates
+    return Rounding(
+        kappa(problem.T.shape[0], problem.T.shape[1], problem.n_steps, problem.shared),
+        S * (1 + 1e-12),  # the rounding of S itself
+        coordinates.growth,
+        2 * coordinates.map_error * S,
+    )
+
+
+def score_rounding(problem: LinearProblem, inputs: np.ndarray | None, m: int) -> tuple[np.ndarray, np.ndarray]:
+    """Error of each score (m, C), and by how much it grows with each unit of a move (C,) (Lemma F5).
+
+    A score is one sum of products after the steps before it: its error is at most ``κ (|W_2| |W_1| |x| + constants)``.
+    """
+    unit = kappa(problem.T.shape[0], problem.T.shape[1], problem.n_steps)
+    size = np.broadcast_to(problem.cancellation, (m, problem.n_classes))
+    if inputs is not None:
+        size = size + np.abs(inputs) @ problem.absolute.T
+    rate = problem.moves.free_norm.absolute_lengths(problem.moves.in_units(problem.absolute))
+    return unit * size * (1 + 1e-12), unit * rate * (1 + 1e-12)
+
+
+def rounding_of(rounding: Rounding, t: int) -> Rounding:
+    """The rounding of query t."""
+    return Rounding(rounding.kappa, float(rounding.size[t]), rounding.growth, float(rounding.map_error[t]))  # type: ignore[index]

@@ -20,6 +20,12 @@ class CertifiedAccuracy(BaseEstimator):
         The fast lower bound, or the exact search.
     n_jobs : int or None, default=1
         Threads of one score; searches run many at once.
+    lower, upper : float or array-like of shape (n_features,), optional
+        A box that moved rows must lie in.
+    frozen : array-like of bool or int, optional
+        Features that cannot be moved.
+    threat : Threat, optional
+        In place of norm, lower, upper and frozen.
 
     Examples
     --------
@@ -33,13 +39,35 @@ class CertifiedAccuracy(BaseEstimator):
     True
     """
 
-    def __init__(self, radius: float = 0.1, norm=2, method: str = "lower", n_jobs: int | None = 1):
+    def __init__(
+        self,
+        radius: float = 0.1,
+        norm=2,
+        method: str = "lower",
+        n_jobs: int | None = 1,
+        lower=None,
+        upper=None,
+        frozen=None,
+        threat=None,
+    ):
         self.radius = radius
         self.norm = norm
         self.method = method
         self.n_jobs = n_jobs
+        self.lower = lower
+        self.upper = upper
+        self.frozen = frozen
+        self.threat = threat
 
     def __call__(self, estimator, X, y) -> float:
-        """The score."""
-        certificate = certify(estimator, X, y, norm=self.norm, method=self.method, witness=False, n_jobs=self.n_jobs)
-        return float(certificate.certified_accuracy(radii=self.radius))
+        """The certified accuracy at ``radius``."""
+        return self.score_and_tie_break(estimator, X, y)[0]
+
+    def score_and_tie_break(self, estimator, X, y) -> tuple[float, float]:
+        """The certified accuracy at ``radius``, and the accuracy, which decides between equal ones."""
+        certificate = certify(
+            estimator, X, y, threat=self.threat, norm=self.norm, lower=self.lower, upper=self.upper, frozen=self.frozen,
+            method=self.method, witness=False, n_jobs=self.n_jobs,
+        )  # fmt: skip
+        certified, accuracy = certificate.certified_accuracy(radii=[self.radius, 0.0])
+        return float(certified), float(accuracy)

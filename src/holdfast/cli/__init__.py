@@ -1,16 +1,22 @@
-"""The command line: one file per command, each parses, calls one library function and prints."""
+"""The command line: one file per command; each parses, calls one library function and prints.
 
-import sys
+Nothing is imported here before ``main`` runs, because Ctrl-C cannot be answered before.
+"""
 
 
 def main() -> None:
-    """Run ``holdfast``; without its extra, say which one is missing."""
+    """Run ``holdfast``; if its extra is not installed, say so."""
+    import sys
+    from importlib.util import find_spec
+
+    from holdfast.cli.interrupts import INTERRUPTED, stops_at_once
+
     try:
-        from holdfast.cli.app import app
-    except ModuleNotFoundError as missing:
-        if (missing.name or "").split(".")[0] not in ("typer", "rich"):
-            raise
-        sys.exit(f"holdfast: the command line needs {missing.name}: pip install 'holdfast[cli]'")
+        with stops_at_once():
+            for needed in ("typer", "rich"):
+                if find_spec(needed) is None:
+                    sys.exit(f"holdfast: the command line needs {needed}: pip install 'holdfast[cli]'")
+            from holdfast.cli.app import run
+        sys.exit(run())
     except KeyboardInterrupt:
-        sys.exit(130)
-    app(prog_name="holdfast")
+        sys.exit(INTERRUPTED)

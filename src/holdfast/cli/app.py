@@ -4,14 +4,15 @@ from typing import Annotated
 
 import typer
 
-from holdfast.cli.attack import attack
-from holdfast.cli.audit import audit
-from holdfast.cli.bench import bench
-from holdfast.cli.certify import certify
-from holdfast.cli.datasets import datasets
-from holdfast.cli.fit import fit
-from holdfast.cli.predict import predict
-from holdfast.cli.report import report
+from holdfast.cli.attack import attack_command
+from holdfast.cli.audit import audit_command
+from holdfast.cli.bench import bench_command
+from holdfast.cli.certify import certify_command
+from holdfast.cli.datasets import datasets_command
+from holdfast.cli.fit import fit_command
+from holdfast.cli.predict import predict_command
+from holdfast.cli.report import report_command
+from holdfast.cli.terminal import print_usage_error
 
 app = typer.Typer(
     help="Learn distances that hold: robust nearest-neighbour models, and a certificate of every prediction.",
@@ -23,23 +24,38 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-for command in (audit, fit, predict, certify, attack, report, datasets):
-    app.command()(command)
-app.command(context_settings={"allow_extra_args": True, "ignore_unknown_options": True})(bench)
+app.command("audit")(audit_command)
+app.command("fit")(fit_command)
+app.command("predict")(predict_command)
+app.command("certify")(certify_command)
+app.command("attack")(attack_command)
+app.command("report")(report_command)
+app.command("datasets")(datasets_command)
+app.command("bench", context_settings={"allow_extra_args": True, "ignore_unknown_options": True})(bench_command)
 
 
-def _version(asked: bool) -> None:
-    if asked:
+def _print_version(wanted: bool) -> None:
+    if wanted:
         from holdfast import __version__
 
         typer.echo(f"holdfast {__version__}")
         raise typer.Exit()
 
 
+def run() -> int:
+    """Parse the command line, run its command; the exit code."""
+    try:
+        return app(prog_name="holdfast", standalone_mode=False) or 0
+    except Exception as error:
+        if not hasattr(error, "exit_code"):  # the parser's own have one; typer does not export their base
+            raise
+        return print_usage_error(error)
+
+
 @app.callback()
 def program(
     version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Show the version.")
     ] = False,
 ) -> None:
     """Learn distances that hold: robust nearest-neighbour models, and a certificate of every prediction."""

@@ -2,22 +2,24 @@
 
 from typing import Annotated
 
-import numpy as np
 import typer
 
 from holdfast.cli import common
+from holdfast.cli.interrupts import stops_at_once
 from holdfast.cli.predict import Model, Out, Rows
+from holdfast.cli.terminal import print_json, print_line, print_notes
 
-_SHOWN = 10
+_SHOWN = 10  # rows printed
 
 
-@common.told
-def attack(
+@common.reports_errors
+def attack_command(
     model: Model,
     data: Rows,
     out: Out = None,
-    radius: Annotated[float, typer.Option(help="Where to count, in standard deviations.", min=0)] = 0.5,
-    budget: Annotated[float, typer.Option(help="Seconds a row may take in the exact search.", min=0)] = 0.1,
+    radius: Annotated[float, typer.Option(help="Radius to count at, in standard deviations.", min=0)] = 0.5,
+    budget: common.Budget = 2000,
+    allow_unknown: common.AllowUnknown = False,
     jobs: common.Jobs = None,
     force: common.Force = False,
     json: common.Json = False,
@@ -30,19 +32,20 @@ def attack(
 
         holdfast attack patients.holdfast test.csv --out adversarial.csv
     """
-    from pandas import DataFrame
+    with stops_at_once():
+        from pandas import DataFrame
 
-    from holdfast import load
-    from holdfast.tables import as_rows, attack_table, feature_names, front_and_model, rows_of, scale_of
+        from holdfast.audit.new_rows import read_new_rows
+        from holdfast.audit.tables import attack_table, matrix_names, read_frame
+        from holdfast.persistence import load
 
     common.check_file(out, force)
     loaded = load(model)
-    table = rows_of(data)
-    rows = as_rows(loaded, table)
-    with common.shown_progress(quiet=json) as progress:
+    rows = read_new_rows(loaded, read_frame(data)[0], allow_unknown)
+    with common.progress_bars(quiet=json) as progress:
         progress("Attacking", 0, 1)
-        found = attack_table(loaded, table, budget=budget, n_jobs=jobs)
-    names = feature_names(loaded, rows.shape[1])
+        found = attack_table(loaded, rows, budget=budget, n_jobs=jobs)
+    names = matrix_names(loaded, rows.matrix.shape[1])
     frame = DataFrame(found.adversarial, columns=names)
     for position, (name, column) in enumerate(
         (("prediction", found.prediction), ("changed_to", found.changed_to), ("size", found.size))
@@ -50,30 +53,43 @@ def attack(
         frame.insert(position, name, column, allow_duplicates=True)
     if out is not None:
         common.write_frame(frame, out)
-    within = float((found.size <= radius).mean())
+    changed = float((found.size <= radius).mean())
     if json:
-        totals = {"rows": len(frame), "radius": radius, "changed": within, "file": out}
-        common.print_json(
+        print_json(
             {
-                **totals,
+                "rows": len(frame),
+                "radius": radius,
+                "changed": changed,
+                "file": out,
                 "size": found.size,
                 "prediction": found.prediction,
                 "changed_to": found.changed_to,
                 "features": names,
                 "adversarial": found.adversarial,
+                **rows.to_dict(),
             }
         )
-        return
-    from holdfast.report.changes import changes, sentence
+    else:
+        print_notes(rows.notes())
+        _print_attack(loaded, rows.matrix, found, names, changed, radius)
+        print_line(f"All rows: {out}" if out is not None else "All rows: --out FILE, or --json.")
 
-    console = common.console()
-    console.print(f"{common.percent(within)} of {len(frame):,} answers were changed by a move of up to {radius:g}.")
-    console.print("The easiest to change:")
-    scale = scale_of(front_and_model(loaded)[1])
+
+def _print_attack(model, rows, found, names: list[str], changed: float, radius: float) -> None:
+    """Print the share of changed answers, and the moves that change the easiest ones."""
+    import numpy as np
+
+    from holdfast.audit.changes import largest_changes, sentence
+    from holdfast.audit.new_rows import split_encoder
+    from holdfast.audit.tables import deviations
+    from holdfast.numerics.formatting import percent
+
+    print_line(f"{percent(changed)} of {len(rows):,} answers were changed by a move of up to {radius:g}.")
+    print_line("The easiest to change:")
+    scale = deviations(split_encoder(model)[1])
     scale = np.ones(rows.shape[1]) if scale is None else scale
     for row in np.argsort(found.size, kind="stable")[:_SHOWN]:
         if np.isfinite(found.size[row]):
-            told = sentence(changes(rows[row], found.adversarial[row], names, scale)[0])
+            move = sentence(largest_changes(rows[row], found.adversarial[row], names, scale)[0])
             answers = f"{found.prediction[row]} becomes {found.changed_to[row]}"
-            console.print(f"  row {row + 1}, {found.size[row]:.3g}: {answers}; {told}", soft_wrap=True)
-    console.print(f"All rows: {out}" if out is not None else "All rows: --out FILE, or --json.", soft_wrap=True)
+            print_line(f"  row {row + 1}, {found.size[row]:.3g}: {answers}; {move}")

@@ -9,22 +9,29 @@ import typer
 from holdfast.cli import common
 
 
-@common.told
-def bench(context: typer.Context) -> None:
-    """Run the paper's experiments; needs a checkout of the project. Options go to benchmarks.yang.
+@common.reports_errors
+def bench_command(context: typer.Context) -> None:
+    """Run the paper's experiments; needs a checkout of the project. All else goes to benchmarks.yang, by default run.
 
     Examples:
 
         holdfast bench --help-bench
 
         holdfast bench --profile quick
+
+        holdfast bench tables
     """
-    checkouts = (Path.cwd(), Path(__file__).resolve().parents[3])
+    # The checkout this program is from, if it is from one: a folder that happens to be the current one comes second.
+    checkouts = (Path(__file__).resolve().parents[3], Path.cwd())
     checkout = next((c for c in checkouts if (c / "benchmarks" / "yang" / "__main__.py").is_file()), None)
     if checkout is None:
         raise FileNotFoundError(
             "The benchmarks are not part of the installed package: run this in a checkout of the project."
         )
     arguments = ["--help" if a == "--help-bench" else a for a in context.args]
+    if not arguments:
+        arguments = ["--help"]
+    elif arguments[0].startswith("-") and arguments[0] != "--help":
+        arguments = ["run", *arguments]
     run = subprocess.run([sys.executable, "-m", "benchmarks.yang", *arguments], cwd=checkout, check=False)
     raise typer.Exit(min(max(run.returncode, 0), 2) if run.returncode >= 0 else 1)

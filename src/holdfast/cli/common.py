@@ -1,9 +1,11 @@
-"""What the commands share: how errors are told, how progress is shown, how results are printed."""
+"""Shared by the commands: options, error messages, progress bars, files.
 
-import json
-import math
+Imported before every command, ``--help`` included, so nothing heavy is imported at the top.
+"""
+
 import os
 import sys
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import wraps
@@ -11,33 +13,45 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from holdfast.files import written_atomically
+from holdfast.cli.interrupts import INTERRUPTED, STOPPED
+from holdfast.cli.terminal import Warnings, print_error
 
-USER_ERROR, STOPPED = 1, 130
+USER_ERROR = 1
 
 Target = Annotated[str | None, typer.Option("--target", "-t", help="Column to predict; needed for tables.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON, for machines.")]
-Force = Annotated[bool, typer.Option("--force", help="Replace results that are already there.")]
+Force = Annotated[bool, typer.Option("--force", help="Replace existing results.")]
 Jobs = Annotated[int | None, typer.Option(help="Threads; by default one for each processor.", min=1)]
 Drop = Annotated[list[str] | None, typer.Option(help="Column to leave out; may be given several times.")]
 Categorical = Annotated[
-    list[str] | None, typer.Option(help="Column of numbers that stand for categories; may be given several times.")
+    list[str] | None, typer.Option(help="Column of numbers that are codes of categories; may be given several times.")
 ]
-DropUnlabelled = Annotated[bool, typer.Option("--drop-unlabelled", help="Leave rows without a label out.")]
+DropUnlabelled = Annotated[bool, typer.Option("--drop-unlabelled", help="Leave out rows without a label.")]
+Seed = Annotated[int, typer.Option(help="Random seed.", min=0)]
+Tune = Annotated[str, typer.Option(help="Tune by: certified (accuracy), accuracy (as in the paper), or none.")]
+Neighbors = Annotated[int, typer.Option(help="Neighbours that vote.")]
+Draws = Annotated[int, typer.Option(help="Candidates tried for the robust model.")]
+AllowUnknown = Annotated[
+    bool,
+    typer.Option(
+        "--allow-unknown", help="Go on if rows hold values the model was not trained on (new categories, gaps, words)."
+    ),
+]
+Budget = Annotated[int, typer.Option(help="Nodes a row may take in the exact search.", min=0)]
 
 
-def told(command: Callable) -> Callable:
-    """The command, its errors told in a sentence: exit code 1, no traceback unless HOLDFAST_DEBUG is set."""
+def reports_errors(command: Callable) -> Callable:
+    """Decorate a command: an error becomes one sentence and exit code 1; a traceback only with HOLDFAST_DEBUG."""
 
     @wraps(command)
     def run(*args, **kwargs):
         try:
-            return command(*args, **kwargs)
+            with warnings.catch_warnings():
+                warnings.showwarning = Warnings()
+                return command(*args, **kwargs)
         except KeyboardInterrupt:
-            _fail("stopped; no file was left half-written.", STOPPED)
+            _fail(STOPPED, INTERRUPTED)
         except BrokenPipeError:  # the reader of our output has gone
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             raise typer.Exit(0) from None
@@ -46,11 +60,11 @@ def told(command: Callable) -> Callable:
                 raise
             _fail(_sentence(error), USER_ERROR)
         except MemoryError:
-            _fail("the memory is not enough for this: take fewer rows.", USER_ERROR)
+            _fail("out of memory: take fewer rows.", USER_ERROR)
         except Exception as error:
             if isinstance(error, typer.Exit) or os.environ.get("HOLDFAST_DEBUG"):
                 raise
-            if type(error).__module__.startswith(("typer", "click")):  # wrong usage: typer tells, exit code 2
+            if type(error).__module__.startswith(("typer", "click")):  # wrong usage: typer reports it, exit code 2
                 raise
             kind = type(error).__name__
             _fail(f"unexpected {kind}: {error}. This is a bug in holdfast; HOLDFAST_DEBUG=1 shows where.", USER_ERROR)
@@ -59,24 +73,34 @@ def told(command: Callable) -> Callable:
 
 
 def _sentence(error: BaseException) -> str:
-    """The message of an error; of one of the system, with the file it is about."""
+    """The message of an error; for an error of the system, with the file it is about."""
     if isinstance(error, OSError) and error.strerror:
         return f"{error.filename}: {error.strerror}." if error.filename else f"{error.strerror}."
     return " ".join(str(error).split()) or type(error).__name__
 
 
 def _fail(sentence: str, code: int) -> None:
-    typer.echo(f"holdfast: {sentence}", err=True)
+    print_error(sentence)
     raise typer.Exit(code)
 
 
 @contextmanager
-def shown_progress(quiet: bool = False) -> Iterator[Callable[[str, int, int], None]]:
-    """``progress(stage, done, total)`` as bars on the terminal; nothing if there is none, or if quiet."""
+def progress_bars(quiet: bool = False, certifies: bool = True) -> Iterator[Callable[[str, int, int], None]]:
+    """Show ``progress(stage, done, total)`` as bars on standard error, if it is a terminal and not ``quiet``.
+
+    If the kernels, those of certificates or else those of training, have yet to be compiled, say so: no bar moves
+    meanwhile.
+    """
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
     console = Console(stderr=True)
+    shown = console.is_terminal and not quiet
+    if shown and (notice := _compiling_notice(certifies)):
+        console.print(notice, highlight=False)
     bars = Progress(
         TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(),
-        console=console, transient=True, disable=quiet or not console.is_terminal,
+        console=console, transient=True, disable=not shown,
     )  # fmt: skip
     tasks: dict = {}
 
@@ -89,32 +113,21 @@ def shown_progress(quiet: bool = False) -> Iterator[Callable[[str, int, int], No
         yield progress
 
 
-def console() -> Console:
-    """Where results are printed; wide enough for a table when it is not a terminal."""
-    wide = None if sys.stdout.isatty() else 100
-    return Console(width=wide, highlight=False, markup=False, emoji=False)
+def _compiling_notice(certifies: bool) -> str | None:
+    """A notice if the kernels of certificates (else those of training) have yet to be compiled."""
+    from holdfast.numerics.compiling import compiling_notice
 
+    if certifies:
+        from holdfast.certificates.kernels.voting import vote_rows  # every certificate takes it
 
-def print_json(value) -> None:
-    """One JSON document on standard output; what is not finite is null."""
-    typer.echo(json.dumps(plain(value), ensure_ascii=False, allow_nan=False, indent=1))
+        return compiling_notice([vote_rows])
+    from holdfast.geometry.kernels import pair_forms, pair_squares
 
-
-def plain(value):
-    """The value in JSON's own types."""
-    if isinstance(value, dict):
-        return {str(key): plain(each) for key, each in value.items()}
-    if isinstance(value, list | tuple):
-        return [plain(each) for each in value]
-    if hasattr(value, "tolist"):
-        return plain(value.tolist())
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    return str(value) if isinstance(value, Path) else value
+    return compiling_notice([pair_forms, pair_squares])
 
 
 def check_file(path: Path | None, force: bool) -> None:
-    """Refuse to replace a file unless asked to, and a folder that is not there; called before the work."""
+    """Refuse to replace a file unless ``force``, and a folder that does not exist; called before the work."""
     if path is None:
         return
     if path.exists() and not force:
@@ -126,14 +139,11 @@ def check_file(path: Path | None, force: bool) -> None:
 
 
 def write_frame(frame, path: Path) -> None:
-    """A data frame as CSV, or Parquet by its name; whole or not at all."""
+    """Write a data frame as Parquet if the name ends so, else as CSV; the whole file or none."""
+    from holdfast.files import written_atomically
+
     with written_atomically(path) as file:
         if path.suffix.lower() == ".parquet":
             frame.to_parquet(file, index=False)
         else:
             frame.to_csv(file, index=False)
-
-
-def percent(share: float) -> str:
-    """12.3 %."""
-    return f"{100 * share:.1f} %"

@@ -1,12 +1,12 @@
-"""``holdfast datasets``: which sets have a name."""
-
-from rich.table import Table
+"""``holdfast datasets``: the data sets that have a name."""
 
 from holdfast.cli import common
+from holdfast.cli.interrupts import stops_at_once
+from holdfast.cli.terminal import print_json, print_table
 
 
-@common.told
-def datasets(json: common.Json = False) -> None:
+@common.reports_errors
+def datasets_command(json: common.Json = False) -> None:
     """List the data sets that have a name, and where each would come from.
 
     Examples:
@@ -15,8 +15,9 @@ def datasets(json: common.Json = False) -> None:
 
         HOLDFAST_DATA=~/data holdfast datasets --json
     """
-    from holdfast.datasets import CATALOGUE
-    from holdfast.datasets.load import where
+    with stops_at_once():
+        from holdfast.datasets import CATALOGUE
+        from holdfast.datasets.load import origin_of
 
     rows = [
         {
@@ -25,20 +26,20 @@ def datasets(json: common.Json = False) -> None:
             "features": entry.shape[1],
             "classes": len(entry.counts),
             "paper": entry.paper,
-            "from": where(name),
+            "from": origin_of(name),
             "about": entry.about,
         }
         for name, entry in CATALOGUE.items()
     ]
     if json:
-        common.print_json(rows)
+        print_json(rows)
         return
-    table = Table(box=None, pad_edge=False)
-    for heading in ("name", "rows", "features", "classes"):
-        table.add_column(heading, justify="left" if heading == "name" else "right")
-    table.add_column("from")
-    table.add_column("about")
-    for row in rows:
-        name, n, p, classes, _, origin, about = row.values()
-        table.add_row(str(name), f"{n:,}", str(p), str(classes), str(origin), str(about))
-    common.console().print(table)
+    headings = {
+        "name": "left",
+        "rows": "right",
+        "features": "right",
+        "classes": "right",
+        "from": "left",
+        "about": "left",
+    }
+    print_table(headings, [[f"{row[h]:,}" if h == "rows" else str(row[h]) for h in headings] for row in rows])

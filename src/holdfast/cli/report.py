@@ -1,4 +1,4 @@
-"""``holdfast report``: the pages of an audit once more, from its numbers."""
+"""``holdfast report``: render a report again from its ``report.json``."""
 
 from pathlib import Path
 from typing import Annotated
@@ -6,18 +6,20 @@ from typing import Annotated
 import typer
 
 from holdfast.cli import common
+from holdfast.cli.interrupts import stops_at_once
+from holdfast.cli.terminal import print_json, print_line
 
-_MAX_BYTES = 2**28
+_MAX_BYTES = 2**28  # a summary is bounded, far below this
 
 
-@common.told
-def report(
+@common.reports_errors
+def report_command(
     source: Annotated[Path, typer.Argument(help="The folder of an audit, or its report.json.")],
     out: Annotated[Path | None, typer.Option("--out", "-o", help="Folder; by default that of report.json.")] = None,
     force: common.Force = False,
     json: common.Json = False,
 ) -> None:
-    """Make report.html and report.md again from report.json, or print what it says.
+    """Make report.html and report.md again from report.json, or print it.
 
     Examples:
 
@@ -25,10 +27,11 @@ def report(
 
         holdfast report wine-audit --json
     """
-    from json import loads
+    with stops_at_once():
+        from json import loads
 
-    from holdfast.report import write_report
-    from holdfast.report.html import check_summary
+        from holdfast.report import write_report
+        from holdfast.report.summary_format import check_summary
 
     path = source / "report.json" if source.is_dir() else source
     if not path.is_file():
@@ -38,18 +41,15 @@ def report(
     try:
         summary = loads(path.read_text(encoding="utf-8"))
     except (ValueError, RecursionError) as broken:
-        raise ValueError(f"{path} is damaged or not a report: {broken}") from broken
+        raise ValueError(f"{path} is damaged or not a report: {broken}.") from broken
     check_summary(summary)
     if json:
-        common.print_json(summary)
+        print_json(summary)
         return
     folder = out if out is not None else path.parent
     try:
         paths = write_report(summary, folder, force)
     except FileExistsError as there:
         raise FileExistsError(f"{folder} holds a report already: choose another folder (--out), or --force.") from there
-    except (KeyError, TypeError, AttributeError, IndexError) as broken:
-        raise ValueError(f"{path} is damaged: it lacks part of a report ({broken}).") from broken
-    console = common.console()
-    console.print(summary["verdict"]["sentence"], soft_wrap=True)
-    console.print(f"Report: {paths['html']}", soft_wrap=True)
+    print_line(str(summary["verdict"]["sentence"]))
+    print_line(f"Report: {paths['html']}")

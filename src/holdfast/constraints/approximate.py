@@ -1,16 +1,16 @@
-"""Neighbours that are likely the nearest, by faiss: the only file that knows it."""
+"""Approximate nearest neighbours by class, with faiss; no other file imports it."""
 
 import warnings
 
 import numpy as np
 
 from holdfast.constraints.search import nearest_by_class
-from holdfast.threads import n_threads
+from holdfast.numerics.threads import n_threads
 
-_POINTS_PER_CELL = 39  # at least; faiss asks for as many to place a cell
+_POINTS_PER_CELL = 39  # minimum; with fewer, faiss warns that k-means cannot place a cell
 
 
-def likely_by_class(
+def approximate_nearest_by_class(
     X: np.ndarray,
     y: np.ndarray,
     n_same: int,
@@ -20,19 +20,19 @@ def likely_by_class(
     seed: int,
     n_jobs: int | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Near points of each anchor's own class, and of the other classes: of those in the nearest cells.
+    """Neighbours of each anchor in its own class, and in the other classes, among the points of the nearest cells.
 
-    The points are cut into about ``4√n`` cells by k-means, in single precision; the cells nearest to an
-    anchor are looked through. An anchor that finds fewer than it should there is searched for exactly.
+    K-means puts the points into about ``4√n`` cells, in single precision; an anchor is compared with the
+    points of the cells nearest to it. Where these hold too few neighbours, the anchor is searched exactly.
 
     Parameters
     ----------
     X, y, n_same, n_other, anchors, n_jobs
         As for :func:`~holdfast.constraints.search.nearest_by_class`.
     effort : float
-        Share of the cells that is looked through, in (0, 1].
+        Fraction of the cells to search, in (0, 1].
     seed : int
-        Of k-means. The same seed gives the same neighbours, on any number of threads.
+        Seed of k-means. The same seed gives the same neighbours, on any number of threads.
 
     Returns
     -------
@@ -56,11 +56,11 @@ def likely_by_class(
             own = place[anchors[rows]]
             members = faiss.IDSelectorRange(int(starts[c]), int(starts[c + 1]))
             found = _search(faiss, index, points[own], n_same + 1, n_probes, members)
-            # The anchor itself, if it is there, goes to the end, and the end is cut off.
+            # The anchor itself, if it was found, is sorted to the end, and the end is dropped.
             found = np.take_along_axis(found, np.argsort(found == own[:, None], axis=1, kind="stable"), axis=1)
-            same[rows] = _named(order, found[:, :n_same])
+            same[rows] = _original_indices(order, found[:, :n_same])
             found = _search(faiss, index, points[own], n_other, n_probes, faiss.IDSelectorNot(members))
-            other[rows] = _named(order, found)
+            other[rows] = _original_indices(order, found)
     finally:
         faiss.omp_set_num_threads(threads)
     sizes = np.diff(starts)[y[anchors]]
@@ -73,9 +73,9 @@ def likely_by_class(
 
 
 def _cells(faiss, points: np.ndarray, effort: float, seed: int):
-    """The points in their cells, and how many cells an anchor looks through."""
+    """An index of the points by cells, and the number of cells to search per anchor."""
     n, p = points.shape
-    n_cells = max(1, min(int(4 * np.sqrt(n)), n // _POINTS_PER_CELL))
+    n_cells = max(1, min(int(4 * np.sqrt(n)), n // _POINTS_PER_CELL))  # 4√n: the rule of thumb of faiss
     index = faiss.IndexIVFFlat(faiss.IndexFlatL2(p), p, n_cells)
     index.cp.seed, index.cp.niter, index.cp.min_points_per_centroid = seed % 2**31, 8, 1
     index.cp.max_points_per_centroid = 2 * _POINTS_PER_CELL
@@ -85,15 +85,17 @@ def _cells(faiss, points: np.ndarray, effort: float, seed: int):
 
 
 def _search(faiss, index, queries: np.ndarray, k: int, n_probes: int, among) -> np.ndarray:
+    """The k nearest to each query among the points that the selector ``among`` admits; -1 where there are no more."""
     return index.search(queries, k, params=faiss.SearchParametersIVF(sel=among, nprobe=n_probes))[1]
 
 
-def _named(order: np.ndarray, found: np.ndarray) -> np.ndarray:
-    """Places in the order of classes, as indices of points; -1 stays."""
+def _original_indices(order: np.ndarray, found: np.ndarray) -> np.ndarray:
+    """Indices of points from places in the order of classes; -1 stays -1."""
     return np.where(found < 0, -1, order[found])
 
 
 def _faiss():
+    """The module faiss; ``ImportError`` with the extra that installs it."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DeprecationWarning)  # of its bindings, on some versions of Python

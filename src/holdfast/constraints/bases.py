@@ -1,30 +1,31 @@
-"""Directions that tell classes apart in some region: what a sparse metric is composed of."""
+"""Directions that separate the classes in some region: the rank-one bases of a sparse metric."""
 
 import numpy as np
-from sklearn.cluster import KMeans
 from sklearn.utils import check_random_state
 
 from holdfast.constraints.triplets import Triplets
 
-# Sizes of a region, as points taken from either side; a region is looked at on every scale.
+# Sizes of a region, in points of the class and in points of other classes. Every region is used on both scales, which
+# are those of metric-learn's SCML.
 _SCALES = (10, 20)
-_RIDGE = 1e-2  # of the mean variance in a region, added to its within-class scatter
-_ROWS, _ROWS_PER_CENTRE = 5000, 50  # k-means looks at no more points than these, in all or per centre
+_RIDGE = 1e-2  # times the mean variance in a region, added to its within-class scatter
+# K-means runs on a sample of at most this many points, or this many per centre: the centres need not be exact.
+_MAX_SAMPLE, _MAX_SAMPLE_PER_CENTRE = 5000, 50
 
 
 def local_bases(X: np.ndarray, y: np.ndarray, n_basis: int, random_state=None) -> np.ndarray:
     """Fisher discriminants of local regions: ``b ∝ (S_w + ridge · I)⁻¹ (m_same − m_other)``, unit norm.
 
-    The centres of the regions are found by k-means within each class, as many as its share of the points
-    asks for. Around each, on two scales, the 10 (20) nearest points of the class and the 10 (20) nearest
-    points of other classes are told apart: m are their two means, S_w is their scatter about them.
+    The centres of the regions come from k-means within each class; a class has centres in proportion to its
+    number of points. Around each centre, on two scales, the 10 (20) nearest points of the class and the 10 (20)
+    nearest points of other classes are discriminated: m are their two means, S_w is their scatter about them.
 
     Parameters
     ----------
     X : ndarray of shape (n_samples, n_features)
     y : ndarray of shape (n_samples,)
     n_basis : int
-        How many at most; there are fewer where a class has fewer points than its share of centres.
+        Maximum number of bases; fewer where a class has fewer points than centres.
     random_state : int, RandomState or None
         Seeds k-means.
 
@@ -54,14 +55,14 @@ def local_bases(X: np.ndarray, y: np.ndarray, n_basis: int, random_state=None) -
         for centre in centres(same, share, rng):
             near = _nearest(same, centre), _nearest(other, centre)
             found += [_fisher(same[near[0][:size]], other[near[1][:size]]) for size in _SCALES]
-    return _distinct(found, n_basis, rng)
+    return _sample_nonzero(found, n_basis, rng)
 
 
 def triplet_bases(X: np.ndarray, triplets: Triplets, n_basis: int, random_state=None) -> np.ndarray:
-    """As :func:`local_bases`, from triplets instead of labels.
+    """Fisher discriminants of local regions, as :func:`local_bases`, from triplets instead of labels.
 
-    The centres are found by k-means among the anchors i. A region is that of the 5 (10) anchors nearest to
-    its centre: they and their targets j are told apart from their impostors l.
+    The centres come from k-means among the anchors i. A region holds the 5 (10) anchors nearest to its centre:
+    they and their targets j are discriminated from their impostors l.
 
     Parameters
     ----------
@@ -87,11 +88,11 @@ def triplet_bases(X: np.ndarray, triplets: Triplets, n_basis: int, random_state=
             inside = np.concatenate([groups[g] for g in near[: size // 2]])
             same = np.union1d(triplets.i[inside], triplets.j[inside])
             found.append(_fisher(X[same], X[np.unique(triplets.l[inside])]))
-    return _distinct(found, n_basis, rng)
+    return _sample_nonzero(found, n_basis, rng)
 
 
 def check_bases(basis, n_features: int) -> np.ndarray:
-    """The user's bases, as rows of unit norm; a ``ValueError`` says what is wrong with them."""
+    """The user's bases scaled to unit norm; ``ValueError`` if their shape is wrong or a row is zero or not finite."""
     rows = np.asarray(basis, dtype=np.float64)
     if rows.ndim != 2 or rows.shape[0] < 1 or rows.shape[1] != n_features:
         raise ValueError(f"basis must have shape (n_basis, {n_features}), one row per basis vector; got {rows.shape}.")
@@ -102,19 +103,21 @@ def check_bases(basis, n_features: int) -> np.ndarray:
 
 
 def centres(points: np.ndarray, count: int, rng) -> np.ndarray:
-    """``count`` centres of k-means; the distinct points themselves where there are no more of them."""
-    most = max(_ROWS, _ROWS_PER_CENTRE * count)
+    """``count`` centres of k-means; the distinct points themselves if there are at most ``count`` of them."""
+    most = max(_MAX_SAMPLE, _MAX_SAMPLE_PER_CENTRE * count)
     if points.shape[0] > most:
         points = points[rng.choice(points.shape[0], most, replace=False)]
     distinct = np.unique(points, axis=0)
     if distinct.shape[0] <= count:
         return distinct
+    from sklearn.cluster import KMeans  # here, because only SCML needs it and it is slow to import
+
     means = KMeans(count, n_init=1, max_iter=20, tol=1e-2, random_state=rng.randint(2**31 - 1))
     return means.fit(points).cluster_centers_
 
 
 def _nearest(points: np.ndarray, centre: np.ndarray) -> np.ndarray:
-    """The points of the largest scale, nearest first."""
+    """Indices of the points nearest to a centre, nearest first, as many as the largest scale has."""
     difference = points - centre
     d = np.einsum("np,np->n", difference, difference)
     few = min(max(_SCALES), d.size)
@@ -128,7 +131,7 @@ def _fisher(same: np.ndarray, other: np.ndarray) -> np.ndarray:
     Z = np.vstack([same - means[0], other - means[1]])
     m, p = Z.shape
     gap = means[0] - means[1]
-    # A scatter of nothing (single points) leaves the ridge alone: the direction is the gap itself.
+    # Without scatter (single points) only the ridge is left, and the direction is the gap itself.
     ridge = m * _RIDGE * (np.vdot(Z, Z) / (m * p) or 1.0)
     if p <= m:
         b = np.linalg.solve(Z.T @ Z + ridge * np.eye(p), gap)
@@ -138,8 +141,8 @@ def _fisher(same: np.ndarray, other: np.ndarray) -> np.ndarray:
     return b / norm if norm > 0 else np.zeros(p)
 
 
-def _distinct(found: list[np.ndarray], n_basis: int, rng) -> np.ndarray:
-    """At most n_basis of the directions found, without zeros; the first axis if nothing was told apart."""
+def _sample_nonzero(found: list[np.ndarray], n_basis: int, rng) -> np.ndarray:
+    """At most n_basis of the directions found, drawn at random, without zeros; the first axis if all are zero."""
     rows = np.array([b for b in found if b.any()])
     if not rows.size:
         return np.eye(1, found[0].size)

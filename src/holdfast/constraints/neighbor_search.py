@@ -1,4 +1,4 @@
-"""How targets and impostors are searched for: of which points, and exactly or nearly so."""
+"""The search for targets and impostors: for which points, and exact or approximate."""
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -11,7 +11,7 @@ _METHODS = ("exact", "approximate")
 
 
 class NeighborSearch(BaseEstimator):
-    """Which points become anchors, and how their neighbours are found.
+    """The points that become anchors, and the method that finds their neighbours.
 
     ``LMNN(neighbors=NeighborSearch(...))``; the strings ``"exact"`` and ``"approximate"`` stand for
     ``NeighborSearch("exact")`` and ``NeighborSearch("approximate")``. An exact search costs
@@ -20,17 +20,17 @@ class NeighborSearch(BaseEstimator):
     Parameters
     ----------
     method : {"exact", "approximate"}, default="exact"
-        "approximate" looks only where neighbours are likely, by faiss (``pip install "holdfast[approximate]"``).
+        "approximate" searches only the cells of points nearest to an anchor, with faiss
+        (``pip install "holdfast[approximate]"``).
     n_anchors : int or None, default=None
-        How many points become anchors i of triplets, drawn at random with the classes in proportion and
-        every class kept; their targets and impostors are searched for among *all* points. None takes every
+        Number of points that become anchors i of triplets: a random sample, stratified by class, with at least
+        one of every class. Their targets and impostors are searched for among *all* points. None takes every
         point.
     effort : float, default=0.1
-        For "approximate": the share of the cells of the points that is looked at for each anchor, in (0, 1].
-        The larger, the more of the true neighbours are found, and the longer it takes; 1 finds all, but for
-        rounding to single precision.
+        For "approximate": the fraction of the cells that is searched for each anchor, in (0, 1]. A larger one
+        finds more of the true neighbours and takes longer; 1 finds all, up to rounding to single precision.
     random_state : int, RandomState or None, default=None
-        Draws the anchors, and seeds the cells. None is 0 for the cells.
+        Draws the anchors, and seeds the k-means of the cells, for which None is 0.
 
     References
     ----------
@@ -60,10 +60,10 @@ class NeighborSearch(BaseEstimator):
             check_count("NeighborSearch", "n_anchors", self.n_anchors)
         check_number("NeighborSearch", "effort", self.effort, above=0)
         if self.effort > 1:
-            raise ValueError(f"NeighborSearch: effort is a share, at most 1; got {self.effort!r}.")
+            raise ValueError(f"NeighborSearch: effort is a fraction, at most 1; got {self.effort!r}.")
 
     def anchors(self, y: np.ndarray) -> np.ndarray:
-        """The points that become anchors, by growing index: none that is alone in its class.
+        """The points that become anchors, by growing index; points alone in their class are left out.
 
         Parameters
         ----------
@@ -76,7 +76,8 @@ class NeighborSearch(BaseEstimator):
             return able
         rng = check_random_state(self.random_state)
         shuffled = able[rng.permutation(able.size)]
-        # Of every class the first ones of the shuffled: its share, rounded, and at least one.
+        # From every class the first of its shuffled members: its share, rounded down, but at least one. The
+        # places left by rounding are filled from the rest, in shuffled order.
         shares = np.maximum(1, np.floor(self.n_anchors * sizes / able.size).astype(int))
         order = np.argsort(y[shuffled], kind="stable")
         codes = y[shuffled[order]]
@@ -88,18 +89,18 @@ class NeighborSearch(BaseEstimator):
     def nearest(
         self, X: np.ndarray, y: np.ndarray, n_same: int, n_other: int, anchors: np.ndarray, n_jobs: int | None = None
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Targets and impostors of the anchors: as :func:`~holdfast.constraints.search.nearest_by_class`."""
+        """Targets and impostors of the anchors; as :func:`~holdfast.constraints.search.nearest_by_class`."""
         if self.method == "exact":
             (_, same), (_, other) = ranked_by_class(X, y, n_same, n_other, n_jobs, anchors=anchors)
             return same, other
-        from holdfast.constraints.approximate import likely_by_class
+        from holdfast.constraints.approximate import approximate_nearest_by_class
 
         seed = 0 if self.random_state is None else int(check_random_state(self.random_state).randint(2**31 - 1))
-        return likely_by_class(X, y, n_same, n_other, anchors, self.effort, seed, n_jobs)
+        return approximate_nearest_by_class(X, y, n_same, n_other, anchors, self.effort, seed, n_jobs)
 
 
 def as_search(neighbors) -> NeighborSearch:
-    """The search that a ``neighbors=`` parameter stands for, checked."""
+    """The checked NeighborSearch that a ``neighbors=`` parameter stands for."""
     if isinstance(neighbors, str) and neighbors in _METHODS:
         return NeighborSearch(neighbors)
     if not isinstance(neighbors, NeighborSearch):

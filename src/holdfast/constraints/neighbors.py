@@ -1,4 +1,4 @@
-"""Triplets from labelled data: near points of the same class, near points of the others."""
+"""Triplets from labelled data: each point with its nearest points of the same class and of other classes."""
 
 import warnings
 
@@ -29,15 +29,15 @@ def knn_triplets(
     X : array-like of shape (n_samples, n_features)
     y : array-like of shape (n_samples,)
     n_neighbors : int
-        Targets per point. A class with fewer other members gives all it has; a point that is alone
-        in its class is no anchor, but still an impostor to others.
+        Targets per point. In a class with fewer other members, all of them; a point that is alone in its
+        class is not an anchor, but can be an impostor of others.
     n_impostors : int or None
-        Impostors per point; None takes every point of the other classes, as the paper's definition
-        of R has it (its experiments take 10).
+        Impostors per point; None takes every point of the other classes, as in the paper's definition
+        of R (its experiments take 10).
     n_jobs : int or None
         Threads of the neighbour search.
     neighbors : {"exact", "approximate"} or NeighborSearch
-        How the nearest are searched for, and of how many points.
+        How neighbours are searched for, and for how many points.
 
     Returns
     -------
@@ -67,12 +67,12 @@ def knn_triplets(
             "away: metric learning needs at least two classes."
         )
     sizes = np.bincount(y)
-    say_small_classes(labels, sizes, n_neighbors)
+    warn_small_classes(labels, sizes, n_neighbors)
     n = X.shape[0]
     n_impostors = n if n_impostors is None else n_impostors
-    every = n_impostors >= n - sizes.min()
+    every = n_impostors >= n - sizes.min()  # all points of other classes are impostors: none to search for
     anchors = search.anchors(y)
-    # Targets and impostors of every anchor; -1 where a class has no more.
+    # Arrays (n_anchors, n_neighbors) and (n_anchors, n_impostors); -1 where there are no more.
     targets, impostors = search.nearest(X, y, n_neighbors, 1 if every else n_impostors, anchors, n_jobs)
 
     if every:
@@ -80,25 +80,25 @@ def knn_triplets(
         for c in np.flatnonzero(sizes > 1):
             members = np.flatnonzero(y[anchors] == c)
             j = targets[members, : min(n_neighbors, sizes[c] - 1)]
-            parts.append(_product(anchors[members], j, np.flatnonzero(y != c)[None].astype(np.int32)))
+            parts.append(cross(anchors[members].astype(np.int32), j, np.flatnonzero(y != c)[None].astype(np.int32)))
         i, j, l = (np.concatenate(columns) for columns in zip(*parts, strict=True))
     else:
-        i, j, l = _product(anchors, targets, impostors)
+        i, j, l = cross(anchors.astype(np.int32), targets, impostors)
         if targets.min() < 0 or impostors.min() < 0:
             there = (j >= 0) & (l >= 0)
             i, j, l = i[there], j[there], l[there]
-    return Triplets._trusted(i, j, l, n)
+    return Triplets.from_columns(i, j, l, n)
 
 
-def _product(anchors: np.ndarray, targets: np.ndarray, impostors: np.ndarray) -> list[np.ndarray]:
-    """Every anchor with each of its targets, and these with each of the anchor's impostors."""
+def cross(anchors: np.ndarray, targets: np.ndarray, impostors: np.ndarray) -> list[np.ndarray]:
+    """Columns i, j, l: every anchor with each combination of its targets and its impostors."""
     shape = (*targets.shape, impostors.shape[1])  # anchors × targets × impostors
-    columns = (anchors.astype(np.int32)[:, None, None], targets[:, :, None], impostors[:, None, :])
+    columns = (anchors[:, None, None], targets[:, :, None], impostors[:, None, :])
     return [np.broadcast_to(column, shape).reshape(-1) for column in columns]
 
 
-def say_small_classes(labels: np.ndarray, sizes: np.ndarray, n_neighbors: int) -> None:
-    """Warn of classes with too few members for their targets; raise if none has two."""
+def warn_small_classes(labels: np.ndarray, sizes: np.ndarray, n_neighbors: int) -> None:
+    """Warn of classes with fewer than n_neighbors + 1 members; raise ``ValueError`` if none has two."""
     if sizes.max() < 2:
         raise ValueError(
             "Every class has a single member, so no point has a target neighbour: metric learning "

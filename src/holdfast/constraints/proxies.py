@@ -1,4 +1,4 @@
-"""Points that stand for a class: where the proxies of ProxyNCA start."""
+"""Start values of the proxies of ProxyNCA: a few points that represent each class."""
 
 import numpy as np
 from sklearn.utils import check_random_state
@@ -7,7 +7,7 @@ from holdfast.constraints.bases import centres
 
 
 def class_proxies(X: np.ndarray, y: np.ndarray, n_proxies: int, random_state=None) -> tuple[np.ndarray, np.ndarray]:
-    """The centres of k-means within each class; a class with fewer distinct points gives those.
+    """The centres of k-means within each class; for a class with fewer distinct points, these points.
 
     Parameters
     ----------

@@ -1,17 +1,17 @@
-"""Exact neighbours, in one pass over the points for both kinds: same class and other classes."""
+"""Exact nearest neighbours of the same class and of the other classes, in one pass over the points."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 
-from holdfast.threads import Workers, n_threads, single_threaded_blas
+from holdfast.numerics.compile import NONE, ZERO, entry, inner
+from holdfast.numerics.threads import Workers, n_threads, single_threaded_blas
 
 _ROWS, _COLUMNS = 256, 1024  # one tile of distances: 1 MB a thread, in single precision
-_MORE = 4  # neighbours found beyond those wanted, because tiles of distances round
-_CHUNK = 16  # columns that are passed over together if none of them is near enough
-_COARSE = 1e-3  # of the squared norm of half the queries: if single precision is off by more, it is not tried
+_SPARE = 4  # neighbours found beyond those wanted, because tiles of distances round
+_CHUNK = 16  # columns that are skipped together if none of them is near enough
+_COARSE = 1e-3  # median error / median squared norm of a query, above which single precision is not tried
 
 
 def nearest_by_class(
@@ -58,11 +58,11 @@ def ranked_by_class(
     queries: tuple[np.ndarray, np.ndarray] | None = None,
     anchors: np.ndarray | None = None,
 ) -> list[tuple[np.ndarray, np.ndarray]]:
-    """As :func:`nearest_by_class`, with the squared distances ``Σ (x − z)²`` by which all is ranked.
+    """The same as :func:`nearest_by_class`, with the squared distances ``Σ (x − z)²`` by which neighbours are ranked.
 
-    A few more than wanted are found in single precision. Where the farthest wanted is not nearer, by more than the
-    rounding errors, than anything that was left out, the search is made again in double precision, and where that
-    does not tell either, as among many equals, by all distances one by one.
+    A few more than wanted are found in single precision. Where the farthest wanted one is not nearer than everything
+    excluded, by more than the rounding errors, the query is searched again in double precision; where that leaves it
+    ambiguous too, as among many equals, by brute force.
 
     Returns
     -------
@@ -72,18 +72,18 @@ def ranked_by_class(
     search = _Search(X, y, queries, anchors)
     wanted = (n_same, n_other)
     m = len(search.queries)
-    found = [_Near.nothing(m, k) for k in wanted]
-    rows = np.arange(m)  # those still to be found
-    ways: list[tuple[Callable[..., list[_Near]], type | None, int]] = [
-        (search.by_tiles, np.float32, _MORE),
-        (search.by_tiles, np.float64, 8 * _MORE),
-        (search.one_by_one, None, 0),
+    found = [_Neighbours.empty(m, k) for k in wanted]
+    rows = np.arange(m)  # queries that are still ambiguous
+    methods: list[tuple[Callable[..., list[_Neighbours]], type | None, int]] = [
+        (search.by_tiles, np.float32, _SPARE),
+        (search.by_tiles, np.float64, 8 * _SPARE),
+        (search.brute_force, None, 0),
     ]
-    for way, precision, more in ways[1 if search.single_is_too_coarse() else 0 :]:
-        seen = way(rows, [k + more for k in wanted], precision, n_jobs)
-        for near, new, k in zip(found, seen, wanted, strict=True):
+    for method, precision, spare in methods[1 if search.single_is_too_coarse() else 0 :]:
+        candidates = method(rows, [k + spare for k in wanted], precision, n_jobs)
+        for near, new, k in zip(found, candidates, wanted, strict=True):
             near.index[rows], near.distance[rows] = new.index[:, :k], new.distance[:, :k]
-        rows = rows[np.any([new.unsure(k) for new, k in zip(seen, wanted, strict=True)], axis=0)]
+        rows = rows[np.any([new.ambiguous(k) for new, k in zip(candidates, wanted, strict=True)], axis=0)]
         if rows.size == 0:
             break
     return [(near.distance, near.index) for near in found]
@@ -102,35 +102,35 @@ def nearest(points: np.ndarray, queries: np.ndarray, k: int, n_jobs: int | None 
 
 
 @dataclass
-class _Near:
-    """What was found near some queries.
+class _Neighbours:
+    """Nearest points found for some queries.
 
     Attributes
     ----------
     index : int32 ndarray of shape (n_queries, n_found)
         Nearest first; -1 where there are no more.
     distance : ndarray of shape (n_queries, n_found)
-        The d².
-    beyond : ndarray of shape (n_queries,)
-        Nothing that was left out has a smaller d²; infinity if nothing was left out, or can be.
+        Their d².
+    excluded_min : ndarray of shape (n_queries,)
+        A lower bound on the d² of every point that is not in the list; infinity if all are in it.
     """
 
     index: np.ndarray
     distance: np.ndarray
-    beyond: np.ndarray
+    excluded_min: np.ndarray
 
     @classmethod
-    def nothing(cls, m: int, k: int, dtype: type = np.float64) -> "_Near":
+    def empty(cls, m: int, k: int, dtype: type = np.float64) -> "_Neighbours":
         """Room for k neighbours of m queries."""
         return cls(np.full((m, k), -1, np.int32), np.full((m, k), np.inf, dtype), np.full(m, np.inf))
 
-    def unsure(self, k: int) -> np.ndarray:
-        """Of each query, whether something left out may belong to the k nearest."""
-        return (self.distance[:, k - 1] >= self.beyond) & np.isfinite(self.beyond)
+    def ambiguous(self, k: int) -> np.ndarray:
+        """True for each query of which an excluded point may be one of the k nearest."""
+        return (self.distance[:, k - 1] >= self.excluded_min) & np.isfinite(self.excluded_min)
 
 
 class _Search:
-    """The ways to search: tiles of distances in single or in double precision, or distances one by one.
+    """Searches by tiles of distances, in single or in double precision, and by brute force.
 
     Tiles hold ``‖z‖² − 2 xᵀz`` of centred points (``‖x‖²`` orders nothing); memory does not grow with the square of
     the number of points. Points are in the order of their classes: a query's own class is then one range of columns,
@@ -162,58 +162,69 @@ class _Search:
         self._norms = np.einsum("np,np->n", self._centred, self._centred)  # ‖x‖²
 
     def single_is_too_coarse(self) -> bool:
-        """Whether points differ so much in size that single precision would leave most queries unsure."""
+        """True if points differ so much in size that single precision would leave most queries ambiguous."""
         errors = self._errors(np.float32)
         return bool(errors.size and np.median(errors) > _COARSE * np.median(self._norms))
 
     def _errors(self, precision: type) -> np.ndarray:
-        """Of each query, how far ``‖z‖² − 2 xᵀz`` in a tile is off, at most.
+        """Bound on the error of ``‖z‖² − 2 xᵀz`` in a tile, for each query.
 
-        Numbers and products are rounded, and p + 1 products added whose sizes sum to ``2 ‖x‖ ‖z‖ + ‖z‖²`` at most; in
-        double precision the ``‖z‖²`` and ``‖x‖²`` are off by as much again.
+        ω is half the machine epsilon. Each of p + 1 products has two rounded factors and is rounded (3ω), adding them
+        rounds p times (pω); their sizes sum to at most ``2 ‖x‖ ‖z‖ + ‖z‖² ≤ 2 ‖x‖ + 1``. That is (p + 3)ω; 8 in place
+        of 3 covers terms in ω². Twice, because in double precision ``‖z‖²`` and ``‖x‖²`` are off by as much again.
         """
         return 2.0 * (self._columns.shape[1] + 8) * (np.finfo(precision).eps / 2) * (2.0 * np.sqrt(self._norms) + 1.0)
 
-    def by_tiles(self, rows: np.ndarray, counts: list[int], precision: type, n_jobs: int | None) -> list[_Near]:
-        """So many of each kind for some queries, by tiles of this precision."""
+    def by_tiles(self, rows: np.ndarray, counts: list[int], precision: type, n_jobs: int | None) -> list[_Neighbours]:
+        """The nearest ``counts`` points of each kind for some queries, by tiles of this precision."""
         (n, p), m = self._columns.shape, len(rows)
         # One product for both summands: (x, 1)·(−2z, ‖z‖²).
         Q, Z = np.ones((m, p + 1), precision), np.empty((n, p + 1), precision)
         Q[:, :p] = _some(self._centred, rows)
         np.multiply(self._columns, -2.0, out=Z[:, :p], casting="same_kind")
         Z[:, p] = np.einsum("np,np->n", self._columns, self._columns)
-        found = [_Near.nothing(m, k, precision) for k in counts]
+        found = [_Neighbours.empty(m, k, precision) for k in counts]
         ranges = self._ranges[:, rows]
 
         def block(some: slice) -> None:
             lists = [part[some] for near in found for part in (near.distance, near.index)]
-            room = np.empty((some.stop - some.start, min(_COLUMNS, n)), precision)
+            size = some.stop - some.start
+            room = np.empty(size * min(_COLUMNS, n), precision)
             for start in range(0, n, _COLUMNS):
                 part = slice(start, min(start + _COLUMNS, n))
-                tile = np.matmul(Q[some], Z[part].T, out=room[:, : part.stop - start])
-                _scan(tile, self._order[part], ranges[:, some] - start, *lists)
+                width = part.stop - start
+                tile = np.matmul(Q[some], Z[part].T, out=room[: size * width].reshape(size, width))
+                first, last = np.clip(ranges[:2, some] - start, 0, width)
+                own = ranges[2, some] - start
+                _scan(tile, self._order[part], first, last, own, *lists)
 
         with single_threaded_blas():
             _in_blocks(block, m, n_jobs)
         least = self._norms[rows] - self._errors(precision)[rows]
         for near in found:
-            near.beyond = (near.distance[:, -1] + least) * self._unit * self._unit
+            near.excluded_min = (near.distance[:, -1] + least) * self._unit * self._unit
         return self._ranked(found, rows, n_jobs)
 
-    def one_by_one(self, rows: np.ndarray, counts: list[int], precision: None, n_jobs: int | None) -> list[_Near]:
-        """The same by ``Σ (x − z)²`` of all points."""
-        found = [_Near.nothing(len(rows), k) for k in counts]
+    def brute_force(
+        self, rows: np.ndarray, counts: list[int], precision: None, n_jobs: int | None
+    ) -> list[_Neighbours]:
+        """The same, by ``Σ (x − z)²`` of all points."""
+        found = [_Neighbours.empty(len(rows), k) for k in counts]
         ranges, points, queries = self._ranges[:, rows], self._X[self._order], self.queries[rows]
 
         def block(some: slice) -> None:
-            lists = [part[some] for near in found for part in (near.distance, near.index)]
-            _scan_all(points, queries[some], self._order, ranges[:, some], *lists)
+            tile = np.empty((1, len(points)))
+            for q in range(some.start, some.stop):
+                one = slice(q, q + 1)
+                _squared_distances(points, queries[q], tile[0])
+                lists = [part[one] for near in found for part in (near.distance, near.index)]
+                _scan(tile, self._order, *(ranges[row, one] for row in range(3)), *lists)
 
         _in_blocks(block, len(rows), n_jobs)
         return self._ranked(found, rows, n_jobs)
 
-    def _ranked(self, found: list[_Near], rows: np.ndarray, n_jobs: int | None) -> list[_Near]:
-        """What was found, with its d² and in their order."""
+    def _ranked(self, found: list[_Neighbours], rows: np.ndarray, n_jobs: int | None) -> list[_Neighbours]:
+        """The neighbours found, with their d², nearest first."""
         queries = _some(self.queries, rows)
         for near in found:
             near.distance = np.empty(near.index.shape)
@@ -227,73 +238,66 @@ class _Search:
 
 
 def _some(A: np.ndarray, rows: np.ndarray) -> np.ndarray:
-    """Rows of A; no copy if that is all of them."""
+    """Rows of A; no copy if these are all of them, in order."""
     return A if len(rows) == len(A) else A[rows]
 
 
 def _in_blocks(task, m: int, n_jobs: int | None) -> None:
-    """``task`` of slices of ``range(m)``, over threads."""
+    """Run ``task`` on slices of ``range(m)``, over threads."""
     parts = [slice(start, min(start + _ROWS, m)) for start in range(0, m, _ROWS)]
     with Workers(min(n_threads(n_jobs), len(parts))) as workers:
         workers.map(task, parts)
 
 
-@njit(nogil=True, cache=True, fastmath={"reassoc", "contract"})  # one order of sums for all, in vectors
+@entry(fastmath={"reassoc", "contract"})  # sums run in vectors, in one order for all points
 def _rank_rows(points, queries, found, distances):
-    """The distances of all found, and both sorted: nearest first, of equals the smaller index; -1 is far away."""
-    last = found.shape[1]
+    """Compute d² of all found and sort both: nearest first, of equals the smaller index; -1 is infinitely far."""
     for q in range(queries.shape[0]):
-        for c in range(last):
+        for c in range(found.shape[1]):
             j, total = found[q, c], 0.0
             if j < 0:
                 total = np.inf
             else:
                 for i in range(points.shape[1]):
                     total += (queries[q, i] - points[j, i]) ** 2
-            k = c  # inserted among those before it
+            k = c  # insertion sort
             while k > 0 and (distances[q, k - 1] > total or (distances[q, k - 1] == total and found[q, k - 1] > j)):
                 distances[q, k], found[q, k] = distances[q, k - 1], found[q, k - 1]
                 k -= 1
             distances[q, k], found[q, k] = total, j
 
 
-@njit(nogil=True, cache=True)
-def _scan(tile, index, ranges, same, found_same, other, found_other):
+@entry(fastmath={"reassoc", "contract"})
+def _squared_distances(points, query, out):
+    """``out[j] = Σ (x − z_j)²``."""
+    for j in range(points.shape[0]):
+        total = 0.0
+        for i in range(points.shape[1]):
+            total += (query[i] - points[j, i]) ** 2
+        out[j] = total
+
+
+@entry
+def _scan(tile, index, first, last, own, same, found_same, other, found_other):
     """Insert the points of a tile into each row's sorted lists.
 
-    ``ranges`` has, for every row, the first column of its class, the one after the last, and that of the row itself.
+    Columns ``first[r]`` to ``last[r]`` are of the class of row r; column ``own[r]`` is the row's own point, if there.
     """
-    width = tile.shape[1]
     for r in range(tile.shape[0]):
-        a, b = min(max(ranges[0, r], 0), width), min(max(ranges[1, r], 0), width)
-        _insert(tile[r], index, 0, a, -1, other[r], found_other[r])
-        _insert(tile[r], index, a, b, ranges[2, r], same[r], found_same[r])
-        _insert(tile[r], index, b, width, -1, other[r], found_other[r])
+        _insert(tile[r], index, ZERO, first[r], NONE, other[r], found_other[r])
+        _insert(tile[r], index, first[r], last[r], own[r], same[r], found_same[r])
+        _insert(tile[r], index, last[r], tile.shape[1], NONE, other[r], found_other[r])
 
 
-@njit(nogil=True, cache=True, fastmath={"reassoc", "contract"})
-def _scan_all(points, queries, index, ranges, same, found_same, other, found_other):
-    """As :func:`_scan`, of tiles that hold ``Σ (x − z)²``, row by row."""
-    tile = np.empty((1, points.shape[0]))
-    for q in range(queries.shape[0]):
-        for j in range(points.shape[0]):
-            total = 0.0
-            for i in range(points.shape[1]):
-                total += (queries[q, i] - points[j, i]) ** 2
-            tile[0, j] = total
-        one = slice(q, q + 1)
-        _scan(tile, index, ranges[:, one], same[one], found_same[one], other[one], found_other[one])
-
-
-@njit(nogil=True, cache=True)
+@inner
 def _insert(tile, index, start, stop, own, distances, found):
-    """Insert the columns start to stop, but for a row's own point, where they are nearer than what is there.
+    """Insert the columns start to stop, without a row's own point, where they are nearer than what is there.
 
     Of equals the smaller index is nearer.
     """
     end = distances.size - 1
     for head in range(start, stop, _CHUNK):
-        tail = min(head + _CHUNK, stop)
+        tail = head + _CHUNK if head + _CHUNK < stop else stop
         if tail - head == _CHUNK and _least(tile, head) > distances[end]:
             continue
         for c in range(head, tail):
@@ -308,7 +312,7 @@ def _insert(tile, index, start, stop, own, distances, found):
             found[k] = j
 
 
-@njit(nogil=True, cache=True, fastmath={"nnan", "nsz", "reassoc"})  # there is no NaN; a minimum runs in vectors
+@inner(fastmath={"nnan", "nsz", "reassoc"})  # there is no NaN; a minimum runs in vectors
 def _least(tile, head):
     """The least of a chunk: a loop of fixed length, without branches."""
     least = tile[head]

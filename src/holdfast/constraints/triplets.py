@@ -1,46 +1,20 @@
-"""The constraints of metric learning: who should be nearer than whom."""
+"""The constraints of metric learning: triplets (point, target, impostor)."""
 
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
 from holdfast.constraints.indexing import group, mark, pairs_of_anchors, ranges, unique_unordered
-
-
-@dataclass(frozen=True, eq=False)
-class Pairs:
-    """Distinct index pairs.
-
-    Attributes
-    ----------
-    first, second : int32 arrays of shape (n_pairs,)
-        In the order of ``first``, the point a pair stands under.
-    n_samples : int
-        Number of points the indices refer to.
-    """
-
-    first: np.ndarray
-    second: np.ndarray
-    n_samples: int
-
-    def __len__(self) -> int:
-        return self.first.size
-
-    @cached_property
-    def indptr(self) -> np.ndarray:
-        """The pairs with first point i are ``indptr[i]`` to ``indptr[i + 1]``."""
-        return ranges(self.first, self.n_samples)
+from holdfast.constraints.pairs import Pairs
 
 
 class Triplets:
     """Triplets ``R = {(i, j, l)}``: point i should be nearer to target j than to impostor l.
 
-    They stand in the order of their anchors i, and those of an anchor in the order in which they were given. The index
-    pairs behind them are de-duplicated, and the triplets refer to them: a distance that many triplets share is
-    computed once. Distances need the pairs (i, j) and (i, l), which stand under the anchor, so that all that an anchor
-    needs lies together; the slope of a triplet needs the pair {j, l}, in any order, and these are found only when asked
-    for.
+    Triplets are sorted by their anchor i; those of one anchor keep the order in which they were given. Their index
+    pairs are de-duplicated, and each triplet refers to its pairs by place, so that a distance which many triplets share
+    is computed once. Distances need the pairs (i, j) and (i, l), which are sorted by anchor too, so that the data of
+    one anchor are contiguous. The slope h needs the unordered pair {j, l}; these pairs are made only on first use.
 
     Parameters
     ----------
@@ -60,12 +34,12 @@ class Triplets:
     """
 
     def __init__(self, rows, n_samples: int):
-        i, j, l = _checked(rows, n_samples).T
+        i, j, l = _check_rows(rows, n_samples).T
         self._set(i, j, l, n_samples)
 
     @classmethod
-    def _trusted(cls, i: np.ndarray, j: np.ndarray, l: np.ndarray, n_samples: int) -> "Triplets":
-        """From int32 arrays known to be good."""
+    def from_columns(cls, i: np.ndarray, j: np.ndarray, l: np.ndarray, n_samples: int) -> "Triplets":
+        """Triplets from three int32 arrays, without the checks of the constructor."""
         self = cls.__new__(cls)
         self._set(i, j, l, n_samples)
         return self
@@ -89,16 +63,16 @@ class Triplets:
         return np.column_stack([self.i, self.j, self.l])
 
     def take(self, rows) -> "Triplets":
-        """The triplets at these positions of ``rows`` (indices, slice or mask), over the same points."""
-        return self._trusted(self.i[rows], self.j[rows], self.l[rows], self.n_samples)
+        """The triplets at some positions of ``rows`` (indices, slice or mask), over the same points."""
+        return self.from_columns(self.i[rows], self.j[rows], self.l[rows], self.n_samples)
 
     @cached_property
     def anchors(self) -> np.ndarray:
-        """The distinct points i."""
-        return np.flatnonzero(self._named(self.i))
+        """The distinct points i, by growing index."""
+        return np.flatnonzero(self._mask_of(self.i))
 
     def of_anchors(self, anchors: np.ndarray) -> tuple[np.ndarray, "Triplets"]:
-        """The triplets of some anchors, renumbered: the points they name, and the triplets over these alone.
+        """The points that the triplets of some anchors refer to, and these triplets renumbered over them.
 
         Examples
         --------
@@ -109,13 +83,12 @@ class Triplets:
         wanted = np.zeros(self.n_samples, bool)
         wanted[anchors] = True
         part = self.take(np.flatnonzero(wanted[self.i]))
-        named = self._named(part.i, part.j, part.l)
-        place = np.cumsum(named, dtype=np.int32) - np.int32(1)
-        points = np.flatnonzero(named)
-        return points, self._trusted(place[part.i], place[part.j], place[part.l], points.size)
+        place = np.cumsum(part.named, dtype=np.int32) - np.int32(1)
+        points = np.flatnonzero(part.named)
+        return points, self.from_columns(place[part.i], place[part.j], place[part.l], points.size)
 
     def renumbered(self, order: np.ndarray) -> "Triplets":
-        """The same triplets of points that have been put in another order: point ``order[r]`` is now r.
+        """The same triplets after the points have been reordered: point ``order[r]`` becomes r.
 
         Examples
         --------
@@ -124,14 +97,14 @@ class Triplets:
         """
         place = np.empty(self.n_samples, np.int32)
         place[order] = np.arange(self.n_samples, dtype=np.int32)
-        return self._trusted(place[self.i], place[self.j], place[self.l], self.n_samples)
+        return self.from_columns(place[self.i], place[self.j], place[self.l], self.n_samples)
 
     @property
     def named(self) -> np.ndarray:
-        """Of each point, whether some triplet names it."""
-        return self._named(self.i, self.j, self.l)
+        """Mask of the points that occur in some triplet."""
+        return self._mask_of(self.i, self.j, self.l)
 
-    def _named(self, *columns: np.ndarray) -> np.ndarray:
+    def _mask_of(self, *columns: np.ndarray) -> np.ndarray:
         mask = np.zeros(self.n_samples, bool)
         for column in columns:
             mark(mask, column)
@@ -139,7 +112,7 @@ class Triplets:
 
     @cached_property
     def indptr(self) -> np.ndarray:
-        """The triplets of anchor i are ``indptr[i]`` to ``indptr[i + 1]``."""
+        """Offsets: the triplets of anchor i are ``indptr[i]`` to ``indptr[i + 1]``."""
         return ranges(self.i, self.n_samples)
 
     @cached_property
@@ -149,7 +122,7 @@ class Triplets:
 
     @property
     def targets(self) -> np.ndarray:
-        """``S``: the position in R of the first triplet of each distinct pair (i, j)."""
+        """``S``, the distinct pairs (i, j): for each, the position of its first triplet."""
         return self._distances[3]
 
     @property
@@ -159,12 +132,12 @@ class Triplets:
 
     @property
     def ij(self) -> np.ndarray:
-        """The place of (i, j) among ``pairs``, per triplet."""
+        """Place of (i, j) among ``pairs``, per triplet."""
         return self._distances[1]
 
     @property
     def il(self) -> np.ndarray:
-        """The place of (i, l) among ``pairs``, per triplet."""
+        """Place of (i, l) among ``pairs``, per triplet."""
         return self._distances[2]
 
     @cached_property
@@ -179,12 +152,12 @@ class Triplets:
 
     @property
     def jl(self) -> np.ndarray:
-        """The place of {j, l} among ``slope_pairs``, per triplet."""
+        """Place of {j, l} among ``slope_pairs``, per triplet."""
         return self._slopes[1]
 
 
-def _checked(rows, n_samples: int) -> np.ndarray:
-    """``rows`` as int32, or a ``ValueError`` that says what is wrong."""
+def _check_rows(rows, n_samples: int) -> np.ndarray:
+    """``rows`` as int32; ``ValueError`` if they are not triplets of distinct points below ``n_samples``."""
     rows = np.asarray(rows)
     if rows.ndim != 2 or rows.shape[1] != 3:
         raise ValueError(f"triplets must have shape (n_triplets, 3), one row (i, j, l) each; got {rows.shape}.")

@@ -1,4 +1,4 @@
-"""Raw data: sets with a name, and tables of your own."""
+"""Raw data: named data sets, and tables of your own."""
 
 from holdfast.datasets.catalogue import CATALOGUE as CATALOGUE
 from holdfast.datasets.catalogue import Entry as Entry

@@ -1,35 +1,35 @@
-"""Every named set in one dict: what it is, how large it must be, and where it can be had."""
+"""The named data sets: content, size and origin of each."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
 class Entry:
-    """What is known of a set before it is read.
+    """A named data set, as it must be when it is read.
 
     Attributes
     ----------
     about : str
     shape : tuple (n_rows, n_features)
     counts : tuple of int
-        Rows of each class, largest first. What is read must agree.
+        Rows of each class, largest first; checked when the set is read.
     builtin : str or None
-        scikit-learn's function that has it.
+        scikit-learn's function that loads it.
     openml : int or None
         Number of the set at OpenML; None if no copy there is known to agree.
     missing : float or None
-        What a missing value stands for; None leaves it missing.
+        Replaces missing values; None leaves them missing.
     complete : bool
-        Whether rows with a missing value are left out.
+        Leave out rows with a missing value.
     keep : tuple of str
         The classes that are kept, if not all.
     codes : dict
-        What words of OpenML's copy stand for.
+        Numbers for the words in OpenML's copy.
     file : str or None
-        Name of the local file, if it is another.
+        Name of the local file, if it is not that of the set.
     note : str
     paper : bool
-        Whether it is one of the paper's 16.
+        True for the paper's 16 sets.
     """
 
     about: str

@@ -1,4 +1,4 @@
-"""A set of labelled rows, and where it comes from."""
+"""A set of labelled rows, and its origin."""
 
 import hashlib
 from dataclasses import dataclass, field
@@ -8,7 +8,7 @@ import numpy as np
 
 @dataclass(frozen=True, eq=False)
 class Dataset:
-    """Rows X, their labels y, and what is known of both.
+    """Rows X, their labels y, and names for both.
 
     Attributes
     ----------
@@ -19,14 +19,14 @@ class Dataset:
     y : ndarray of shape (n_rows,)
     feature_names : list of str
     target_name : str
-        What y is called.
+        Name of y.
     target_names : list of str
-        What the classes are called, in the order of ``numpy.unique(y)``.
+        Names of the classes, in the order of ``numpy.unique(y)``.
     description, source : str
     train_idx, test_idx : ndarrays of int or None
         The customary split, if there is one.
     notes : list of str
-        What was done to the values, in sentences.
+        Changes made to the values, in sentences.
     """
 
     name: str
@@ -60,12 +60,18 @@ class Dataset:
 
     @property
     def labels(self) -> np.ndarray:
-        """y in words, where the classes have names: "malignant" for 0."""
+        """y with the names of the classes, if they have names: "malignant" for 0.
+
+        A name may repeat its class: "2=benign" is benign, for the class 2. No other "=" is touched: it is part of
+        the name, as in "<=50K".
+        """
         classes, codes = np.unique(self.y, return_inverse=True)
-        names = np.array([name.split("=", 1)[-1] for name in self.target_names])  # "2=benign" is benign
-        if len(set(names.tolist())) != len(classes) or names.tolist() == [str(c) for c in classes]:
+        if len(self.target_names) != len(classes):
             return self.y
-        return names[codes]
+        names = [name.removeprefix(f"{c}=") for name, c in zip(self.target_names, classes, strict=True)]
+        if len(set(names)) != len(classes) or names == [str(c) for c in classes]:
+            return self.y
+        return np.array(names)[codes]
 
     def __repr__(self) -> str:
         n, p = self.X.shape

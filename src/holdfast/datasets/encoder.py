@@ -1,12 +1,15 @@
 """From a table to a matrix of numbers: medians for missing numbers, one column for each category."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-_MOST = 100  # categories a column may have
+from holdfast.datasets.unknown_values import UnknownValues, describe_all
+from holdfast.numerics.formatting import short_name
+
+_MAX_CATEGORIES = 100  # of a column; one with more is most likely an identifier
 _MISSING = "(missing)"
 
 
@@ -14,24 +17,25 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     """Numbers stay in their own units, a category becomes columns ``name=value`` of 0 and 1.
 
     A missing number is filled with the median of the training rows; a missing category is a category of its
-    own. A category that training did not see gives 0 in all its columns. Encoded columns are ``frozen_``:
-    a certificate cannot speak of continuous moves of them.
+    own. A category that is not in the training rows gives 0 in all its columns; :meth:`transform_new` refuses
+    such values, and gaps. Encoded columns are ``frozen_``: certificates cover continuous moves, which a category
+    cannot make.
 
     Parameters
     ----------
     categorical : sequence of str, default=()
-        Columns of numbers that stand for categories.
+        Columns of numbers that are codes of categories.
 
     Attributes
     ----------
     columns_ : list of str
-        Of the table.
+        Columns of the table.
     medians_ : dict
         Median of each column of numbers.
     categories_ : dict
         Values of each column of categories.
     feature_names_ : list of str
-        Of the matrix.
+        Columns of the matrix.
     frozen_ : ndarray of bool of shape (n_features_out,)
     n_features_in_ : int
 
@@ -48,7 +52,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         self.categorical = categorical
 
     def fit(self, X, y=None):
-        """Find out which columns are numbers, their medians, and the categories of the others."""
+        """Find the columns of numbers and their medians, and the categories of the other columns."""
         table = _table(X)
         unknown = [c for c in self.categorical if c not in table]
         if unknown:
@@ -66,7 +70,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
                 frozen.append(False)
             else:
                 found = sorted(set(_words(column)))
-                if len(found) > _MOST:
+                if len(found) > _MAX_CATEGORIES:
                     raise ValueError(
                         f"Column {name!r} has {len(found)} different words, such as {found[0]!r}: leave it out "
                         "(--drop) if it only names rows."
@@ -79,19 +83,57 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         return self
 
     def transform(self, X) -> np.ndarray:
-        """The matrix, of shape (n_rows, n_features_out); columns the training table lacked are not looked at."""
+        """The matrix, of shape (n_rows, n_features_out); columns the training table did not have are ignored."""
         check_is_fitted(self)
-        table = _table(X, self.columns_)
-        missing = [name for name in self.columns_ if name not in table]
-        if missing:
+        table = self._known_columns(X)
+        return self._encode(table, {name: _numbers(name, table[name]) for name in self.medians_})
+
+    def transform_new(self, X, allow_unknown: bool = False) -> tuple[np.ndarray, list[UnknownValues]]:
+        """The matrix of new rows; values that the model was not trained on are refused, all in one message.
+
+        Parameters
+        ----------
+        X : data frame or array
+            Columns of a data frame go by name, those of an array by position.
+        allow_unknown : bool, default=False
+            Encode such rows all the same: an unseen category gives 0 in all its columns, a gap, a word or an
+            infinite number in a column of numbers becomes the median of the training rows.
+
+        Returns
+        -------
+        matrix : ndarray of shape (n_rows, n_features_out)
+        unknown : list of UnknownValues
+            What was allowed.
+        """
+        check_is_fitted(self)
+        table = self._known_columns(X)
+        numbers, unknown = {}, []
+        for name in self.columns_:
+            if name in self.medians_:
+                numbers[name], found = _finite_numbers(name, table[name])
+                unknown += found
+            else:
+                unknown += _unseen(name, table[name], self.categories_[name])
+        if unknown and not allow_unknown:
             raise ValueError(
-                f"The table lacks {'the column' if len(missing) == 1 else 'the columns'} "
-                f"{', '.join(map(repr, missing[:10]))}, which the model was trained on."
+                f"The rows hold values that the model was not trained on: {describe_all(unknown)}. Correct them, or "
+                "allow them (--allow-unknown): a category is then none of the known ones, everything else the median "
+                "of the training rows."
             )
+        return self._encode(table, numbers), unknown
+
+    def _known_columns(self, X) -> dict:
+        """Name -> column of the columns the encoder was fitted on; ``ValueError`` if one is missing."""
+        table = _table(X, self.columns_)
+        check_columns(table, self.columns_)
+        return {name: table[name] for name in self.columns_}
+
+    def _encode(self, table: dict, numbers: dict[str, np.ndarray]) -> np.ndarray:
+        """The matrix; NaN among the numbers becomes the median."""
         out = []
         for name in self.columns_:
             if name in self.medians_:
-                values = _numbers(name, table[name])
+                values = numbers[name]
                 out.append(np.where(np.isnan(values), self.medians_[name], values)[:, None])
             else:
                 words = np.asarray(_words(table[name]), dtype=str)
@@ -103,26 +145,48 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         return np.asarray(self.feature_names_, dtype=object)
 
     def notes(self, X) -> list[str]:
-        """What was done to the values of this table, in sentences."""
-        table, said = _table(X, self.columns_), []
+        """Remarks on the values of this table that were filled or encoded, in sentences."""
+        table, remarks = _table(X, self.columns_), []
         filled = {n: int(np.isnan(_numbers(n, table[n])).sum()) for n in self.medians_}
         if total := sum(filled.values()):
             where = ", ".join(f"{name} {count}" for name, count in filled.items() if count)
-            said.append(
+            remarks.append(
                 f"{total} missing numbers were filled with the median of their column ({where}); a certificate "
                 "of such a row is about the filled row."
             )
         if self.categories_:
-            said.append(
+            remarks.append(
                 f"Categories were encoded as columns of 0 and 1, and are frozen: {', '.join(self.categories_)}. "
                 "Certificates cover moves of the other columns only."
             )
-        return said
+        return remarks
+
+
+def check_columns(present: Iterable[str], needed: Sequence[str]) -> None:
+    """Refuse a table that lacks columns by name; those that the model does not know may be the same, renamed."""
+    present = list(present)
+    missing = [name for name in needed if name not in set(present)]
+    if not missing:
+        return
+    others = [name for name in present if name not in set(needed)]
+    renamed = f"; it has {_listed(others)}, which the model does not know" if others else ""
+    raise ValueError(
+        f"The table lacks {'the column' if len(missing) == 1 else 'the columns'} {_listed(missing)}, which the model "
+        f"was trained on{renamed}."
+    )
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = f" and {len(names) - 10} more" if len(names) > 10 else ""
+    return ", ".join(map(repr, names[:10])) + more
 
 
 def _table(X, names: Sequence[str] | None = None) -> dict:
     """Name -> column, of a data frame or of a matrix, whose columns go by position."""
     if hasattr(X, "columns"):
+        found = [str(name) for name in X.columns]
+        if len(set(found)) < len(found):
+            raise ValueError(f"Two columns are named {next(n for n in found if found.count(n) > 1)!r}.")
         return {str(name): X[name] for name in X.columns}
     X = np.asarray(X)
     if X.ndim != 2:
@@ -133,8 +197,8 @@ def _table(X, names: Sequence[str] | None = None) -> dict:
     return dict(zip(names, X.T, strict=True))
 
 
-def _plain(column) -> np.ndarray:
-    """The values as a NumPy array; what pandas calls missing is NaN (numbers) or None (words)."""
+def _values(column) -> np.ndarray:
+    """The values of a column as a NumPy array; missing ones are NaN (numbers) or None (words)."""
     if isinstance(column, np.ndarray):
         return column
     kind = getattr(column.dtype, "kind", "O")
@@ -145,8 +209,8 @@ def _plain(column) -> np.ndarray:
 
 
 def _is_number(name: str, column) -> bool:
-    """Whether a column holds numbers; dates are refused, and so are numbers mixed with a few words."""
-    values = _plain(column)
+    """True if a column holds numbers; dates are refused, and so are numbers mixed with a few words."""
+    values = _values(column)
     if values.dtype.kind in "iuf":
         return True
     if values.dtype.kind == "b":
@@ -156,12 +220,13 @@ def _is_number(name: str, column) -> bool:
     known = [v for v in values.tolist() if v is not None]
     numeric = sum(_as_number(v) is not None for v in known)
     if known and numeric < len(known) and 2 * numeric > len(known):
-        _numbers(name, column)  # tells which row is wrong
+        _numbers(name, column)  # raises, naming the row
     return bool(known) and numeric == len(known) and not any(isinstance(v, bool) for v in known)
 
 
 def _numbers(name: str, column) -> np.ndarray:
-    values = _plain(column)
+    """The values of a column as floats, NaN where missing; words and infinities are refused."""
+    values = _values(column)
     if values.dtype.kind in "iuf":
         out = values.astype(np.float64)
     else:
@@ -179,8 +244,39 @@ def _numbers(name: str, column) -> np.ndarray:
     return out
 
 
+def _finite_numbers(name: str, column) -> tuple[np.ndarray, list[UnknownValues]]:
+    """The values of a column as floats, NaN where there is no finite number; and what is found there instead."""
+    values = _values(column)
+    kinds: dict[str, np.ndarray] = {}
+    if values.dtype.kind in "iuf":
+        out = values.astype(np.float64)
+        words = np.zeros(len(out), dtype=bool)
+    else:
+        numbers = [np.nan if value is None else _as_number(value) for value in values.tolist()]
+        words = np.array([number is None for number in numbers], dtype=bool)
+        out = np.array([np.nan if number is None else number for number in numbers], dtype=np.float64)
+    kinds["word"], kinds["gap"], kinds["infinite"] = words, np.isnan(out) & ~words, np.isinf(out)
+    out[kinds["infinite"]] = np.nan
+    return out, [_unknown(name, kind, column, values, mask) for kind, mask in kinds.items() if mask.any()]
+
+
+def _unseen(name: str, column, categories: Sequence[str]) -> list[UnknownValues]:
+    """Gaps, and other categories than these, of a column."""
+    known, words = set(categories), _words(column)
+    unseen = np.array([word not in known for word in words], dtype=bool)
+    gaps = unseen & np.array([word == _MISSING for word in words], dtype=bool)
+    found = {"category": unseen & ~gaps, "gap": gaps}
+    return [_unknown(name, kind, column, words, mask) for kind, mask in found.items() if mask.any()]
+
+
+def _unknown(name: str, kind: str, column, values, mask: np.ndarray) -> UnknownValues:
+    rows = np.flatnonzero(mask)
+    first = int(rows[0])
+    return UnknownValues(name, kind, rows, _row(column, first), None if kind == "gap" else short_name(values[first]))
+
+
 def _row(column, k: int) -> int:
-    """The number of a row in the user's table, from 1, of which the column may be a part."""
+    """The number of a row in the user's table, counted from 1; the column may hold only some of its rows."""
     index = getattr(column, "index", None)
     return (int(index[k]) if index is not None and index.dtype.kind in "iu" else k) + 1
 
@@ -194,7 +290,7 @@ def _as_number(value) -> float | None:
 
 def _words(column) -> list[str]:
     """Values as words; whole numbers without a decimal point, so that 1 and 1.0 are one category."""
-    return [_word(value) for value in _plain(column).tolist()]
+    return [_word(value) for value in _values(column).tolist()]
 
 
 def _word(value) -> str:

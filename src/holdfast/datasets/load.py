@@ -57,7 +57,7 @@ def load_dataset(name: str, data_dir=None) -> Dataset:
             f"{name} is neither part of scikit-learn nor, in this form, at OpenML: put {entry.file or name}.npz "
             "(arrays X and y) into a folder and name it by data_dir or by the variable HOLDFAST_DATA."
         )
-    return _checked(name, entry, found)
+    return _check(name, entry, found)
 
 
 def _local(stem: str, data_dir) -> Path | None:
@@ -112,7 +112,7 @@ def _from_sklearn(entry: Entry) -> dict:
 
 
 def _from_openml(name: str, entry: Entry) -> dict:
-    """OpenML's copy; scikit-learn keeps it in its cache, whole or not at all."""
+    """Read OpenML's copy, which scikit-learn caches."""
     from sklearn.datasets import fetch_openml
 
     try:
@@ -146,8 +146,8 @@ def _is_missing(value) -> bool:
     return value is None or value != value or type(value).__name__ == "NAType"
 
 
-def _checked(name: str, entry: Entry, found: dict) -> Dataset:
-    """The set, brought to the form the catalogue describes and compared with it."""
+def _check(name: str, entry: Entry, found: dict) -> Dataset:
+    """Bring a set to the form of its catalogue entry, and refuse it if sizes or class counts differ."""
     X, y = np.asarray(found["X"]), np.asarray(found["y"])
     source = found["source"]
     if X.ndim != 2 or y.shape != X.shape[:1]:
@@ -169,9 +169,9 @@ def _checked(name: str, entry: Entry, found: dict) -> Dataset:
         )
     classes, counts = np.unique(y, return_counts=True)
     if tuple(sorted(counts.tolist(), reverse=True)) != entry.counts:
-        told = ", ".join(f"{c}: {n}" for c, n in zip(classes, counts, strict=True))
+        found_counts = ", ".join(f"{c}: {n}" for c, n in zip(classes, counts, strict=True))
         raise ValueError(
-            f"{name} from {source} has the class counts {told}, but should have {entry.counts}: it is another "
+            f"{name} from {source} has the class counts {found_counts}, but should have {entry.counts}: it is another "
             "set, or damaged."
         )
     names = [str(f) for f in np.asarray(found.get("feature_names", [])).tolist()]
@@ -190,8 +190,8 @@ def _checked(name: str, entry: Entry, found: dict) -> Dataset:
     )
 
 
-def where(name: str, data_dir=None) -> str:
-    """Where :func:`load_dataset` would take a set from, in a word."""
+def origin_of(name: str, data_dir=None) -> str:
+    """The place :func:`load_dataset` would take a set from: "folder", "built in", "OpenML" or "needs a file"."""
     entry = CATALOGUE[name]
     try:
         path = _local(entry.file or name, data_dir)

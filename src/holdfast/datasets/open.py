@@ -1,4 +1,4 @@
-"""A name or a file, whichever the user gave."""
+"""Open a named data set or a table."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,7 +14,7 @@ _SUFFIXES = (".csv", ".tsv", ".txt", ".parquet", ".npz")
 def open_data(
     data, target: str | None = None, *, drop: Sequence[str] = (), drop_unlabelled: bool = False, data_dir=None
 ) -> Dataset:
-    """A :class:`Dataset` as it is, a named set, or a table.
+    """Open a named data set or a table; a :class:`Dataset` is returned unchanged.
 
     Parameters
     ----------

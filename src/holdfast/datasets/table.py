@@ -1,4 +1,4 @@
-"""``read_table(path, target)``: a CSV, Parquet or npz file of the user's, read without trust in its size."""
+"""Read CSV, Parquet and npz files, within limits on their size."""
 
 import csv
 import zipfile
@@ -11,10 +11,10 @@ import numpy as np
 from holdfast.datasets.dataset import Dataset
 from holdfast.files import array_sizes
 
-MAX_BYTES = 2**29  # of a file, and of what it becomes in memory
+MAX_BYTES = 2**29  # of a file; in memory its values may take four times as much
 MAX_ROWS = 500_000
 _CHUNK = 20_000  # rows read at a time
-_START = 2**20  # bytes looked at to tell the separator
+_START = 2**20  # bytes read to find the separator
 
 
 def read_table(
@@ -25,19 +25,19 @@ def read_table(
     drop_unlabelled: bool = False,
     max_rows: int = MAX_ROWS,
 ) -> Dataset:
-    """A table of the user's as a :class:`Dataset`; columns stay as they are, numbers or words.
+    """Read a table as a :class:`Dataset`; columns stay as they are, numbers or words.
 
     Parameters
     ----------
     path : str or path
-        A ``.csv`` file (also ``.tsv``, ``.txt``; the separator is told from the first lines), a ``.parquet``
+        A ``.csv`` file (also ``.tsv``, ``.txt``; the separator is found from the first lines), a ``.parquet``
         file, or an ``.npz`` file with ``X`` and ``y``. Empty cells, ``NA``, ``nan`` and ``?`` are missing.
     target : str or None
         The column to predict. For an ``.npz`` file the name of the array, by default ``y``.
     drop : sequence of str, default=()
         Columns to leave out.
     drop_unlabelled : bool, default=False
-        Whether rows without a label are left out; otherwise they are refused.
+        Leave out rows without a label, which are refused otherwise.
     max_rows : int, default=500000
         A longer table is refused before it fills the memory.
 
@@ -70,7 +70,7 @@ def read_table(
             )
         frame = frame[~unlabelled]
         notes.append(f"{int(unlabelled.sum())} rows without a label were left out.")
-    y = labels(frame[target], target)
+    y = class_labels(frame[target], target)
     X = frame.drop(columns=[target, *drop])  # the index stays, to tell which row is wrong
     if not X.shape[1]:
         raise ValueError(f"{path.name} has no columns besides {target!r}: there is nothing to predict from.")
@@ -89,7 +89,7 @@ def read_table(
 
 
 def read_rows(path, max_rows: int = MAX_ROWS):
-    """A table as a data frame, whatever its columns: what a model is asked about.
+    """Read a table as a data frame, without a target column: rows to predict.
 
     Parameters
     ----------
@@ -112,8 +112,8 @@ def read_rows(path, max_rows: int = MAX_ROWS):
     return frame
 
 
-def labels(column, name: str) -> np.ndarray:
-    """Class labels of a column without missing values; one class, or a measured quantity, is refused."""
+def class_labels(column, name: str) -> np.ndarray:
+    """The class labels in a column without missing values; a single class, or a measured quantity, is refused."""
     values = column.to_numpy()
     if values.dtype.kind == "f" and (values == np.round(values)).all():
         values = values.astype(np.int64)  # whole numbers that a missing value had made floats
@@ -133,7 +133,7 @@ def labels(column, name: str) -> np.ndarray:
 
 
 def read_csv(path: Path, max_rows: int = MAX_ROWS):
-    """A data frame, read in pieces so that a file that is too large is refused in time."""
+    """Read a CSV file in pieces, so that one that is too large is refused in time."""
     pandas = _pandas()
     _refuse_if_large(path)
     separator = _separator(path)
@@ -150,12 +150,12 @@ def read_csv(path: Path, max_rows: int = MAX_ROWS):
         raise ValueError(f"{path.name} is empty.") from empty
     except (pandas.errors.ParserError, UnicodeDecodeError, csv.Error) as broken:
         raise ValueError(f"{path.name} cannot be read as a table: {_one_line(broken)}.") from broken
-    # Pieces may disagree on the type of a column; then the words win and the encoder tells where they are.
+    # If pieces differ in the type of a column it becomes words, and the encoder names the row that is not a number.
     return pandas.concat(pieces, ignore_index=True)
 
 
 def read_parquet(path: Path, max_rows: int = MAX_ROWS):
-    """A data frame, if the file's own account of its size is small enough; read in pieces nonetheless."""
+    """Read a Parquet file in pieces, unless its metadata already says that it is too long."""
     _pandas()
     try:
         import pyarrow
@@ -177,7 +177,7 @@ def read_parquet(path: Path, max_rows: int = MAX_ROWS):
 
 
 def read_npz(path: Path) -> dict[str, np.ndarray]:
-    """The arrays of an ``.npz`` file, after a look at their sizes; pickles in it are refused."""
+    """Read the arrays of an ``.npz`` file after a check of their sizes; pickles in it are refused."""
     _refuse_if_large(path)
     for name, (shape, _, size) in array_sizes(path).items():
         if size > 4 * MAX_BYTES:
@@ -199,8 +199,8 @@ def _arrays(path: Path) -> dict[str, np.ndarray]:
     try:
         return read_npz(path)
     except (zipfile.BadZipFile, zlib.error, EOFError, OSError, ValueError) as broken:
-        told = _one_line(broken)
-        raise ValueError(f"{path.name} is damaged or not an .npz file of plain arrays: {told}.") from broken
+        message = _one_line(broken)
+        raise ValueError(f"{path.name} is damaged or not an .npz file of plain arrays: {message}.") from broken
 
 
 def _names(arrays: dict[str, np.ndarray]) -> list[str]:
@@ -225,7 +225,7 @@ def _from_arrays(path: Path, target: str, max_rows: int) -> Dataset:
     _refuse_if_long(path, len(X), 0, max_rows)
     if y.dtype.kind == "f" and np.isnan(y).any():
         raise ValueError(f"{int(np.isnan(y).sum())} labels of {path.name} are NaN: leave those rows out.")
-    y = labels(_pandas().Series(y), target)
+    y = class_labels(_pandas().Series(y), target)
     return Dataset(
         name=path.stem,
         X=X.astype(np.float64),
@@ -238,7 +238,7 @@ def _from_arrays(path: Path, target: str, max_rows: int) -> Dataset:
 
 
 def _separator(path: Path) -> str:
-    """Comma, semicolon, tab or bar: the one that cuts the first lines alike; a comma if none does."""
+    """Comma, semicolon, tab or bar: the one that cuts the first lines into equally many cells; else a comma."""
     with open(path, "rb") as file:
         start = file.read(_START)
     if not start.strip():

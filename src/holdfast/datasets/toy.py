@@ -1,4 +1,4 @@
-"""The two toy sets of the paper, made anew from a seed."""
+"""The two toy data sets of the paper, drawn from a seed."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""The three numbers of a triplet, their pull-backs, and the adversarial margin."""
+"""The three numbers a, b, h of a triplet, gradients through them, and the adversarial margin."""
 
 from holdfast.geometry.margin import adversarial_margin as adversarial_margin
 from holdfast.geometry.margin import closest_adversarial as closest_adversarial

@@ -6,12 +6,11 @@ threads; none makes an array as long as the pairs and as wide as the points. Sum
 """
 
 import numpy as np
-from numba import njit
 
-_fast = {"reassoc", "contract", "arcp", "nsz"}
+from holdfast.numerics.compile import FAST, entry
 
 
-@njit(nogil=True, cache=True, fastmath=_fast)
+@entry(fastmath=FAST)
 def pair_forms(U, V, first, second, out, start, stop):
     """``out[t] = (u_i - u_j) . (v_i - v_j)`` for the pairs t = {i, j} of a block."""
     width = U.shape[1]
@@ -23,7 +22,7 @@ def pair_forms(U, V, first, second, out, start, stop):
         out[t] = total
 
 
-@njit(nogil=True, cache=True, fastmath=_fast)
+@entry(fastmath=FAST)
 def pair_squares(Z, indptr, second, out, start, stop):
     """``out[t] = ‖z_i - z_j‖²`` for the pairs t = {i, j} with i in a block of rows, four at a time."""
     width = Z.shape[1]
@@ -49,16 +48,20 @@ def pair_squares(Z, indptr, second, out, start, stop):
             t += 1
 
 
-@njit(nogil=True, cache=True)
-def take(values, index, start, stop):
+def take(values: np.ndarray, index: np.ndarray, start: int, stop: int) -> np.ndarray:
     """``values[index[start:stop]]``, without the GIL."""
     out = np.empty(stop - start)
-    for t in range(start, stop):
-        out[t - start] = values[index[t]]
+    _take(values, index, out, start, stop)
     return out
 
 
-@njit(nogil=True, cache=True)
+@entry
+def _take(values, index, out, start, stop):
+    for t in range(start, stop):
+        out[t - start] = values[index[t]]
+
+
+@entry
 def scatter(reference, partial, factor, out):
     """``out[reference[u]] += factor · partial[u]``.
 
@@ -74,7 +77,7 @@ def scatter(reference, partial, factor, out):
         out[place] += factor * total
 
 
-@njit(nogil=True, cache=True)
+@entry
 def scatter_some(order, reference, partial, out, start, stop):
     """``out[reference[t]] += partial[t]`` for t in ``order[start:stop]``."""
     for u in range(start, stop):
@@ -82,18 +85,19 @@ def scatter_some(order, reference, partial, out, start, stop):
         out[reference[t]] += partial[t]
 
 
-@njit(nogil=True, cache=True)
+@entry
 def degrees(first, second, weight, out, start, stop):
     """``out[i] = sum of the weights of the pairs that i is in``, of a block of pairs: a diagonal of Lap(weight)."""
-    out[:] = 0.0
+    for i in range(out.size):
+        out[i] = 0.0
     for t in range(start, stop):
         out[first[t]] += weight[t]
         out[second[t]] += weight[t]
 
 
-@njit(nogil=True, cache=True, fastmath=_fast)
+@entry(fastmath=FAST)
 def half_laplacian(indptr, second, weight, degree, X, out, start, stop):
-    """``out[i] = degree_i x_i / 2 - sum over the pairs (i, j) that stand under i of weight_ij x_j``, four at a time.
+    """``out[i] = degree_i x_i / 2 - sum over the pairs (i, j) listed under i of weight_ij x_j``, four at a time.
 
     Half of Lap(weight) X in the sense that ``Xᵀ Lap X = Xᵀ out + outᵀ X``: a pair is met once, not twice.
     """

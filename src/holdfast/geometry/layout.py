@@ -1,20 +1,20 @@
-"""How rows lie in memory: loops over pairs read them at random, and wait for what is not in the cache."""
+"""Memory layout of the points, for loops over pairs: these read rows at random, and wait on every cache miss."""
 
 import numpy as np
 
-_LINE = 8  # float64 in a cache line
-_NARROW = 4  # rows of so few are better left as they are
-_FITS = 2**22  # bytes of rows that a core finds in its cache, or nearly so, in any order
-_CELL = 1000  # rows, about, that lie together
+_LINE = 8  # float64 numbers in a cache line of 64 bytes
+_NARROW = 4  # rows of at most half a line are not padded: it would double the memory read
+_FITS = 2**22  # bytes of rows that fit the cache of a core, or nearly, so that their order does not matter
+_CELL = 1000  # rows in a cell, about: their order within it does not matter
 
 
 def padded_width(width: int) -> int:
-    """The width rounded up to whole cache lines."""
+    """The width rounded up to whole cache lines; narrow rows keep theirs."""
     return width if width <= _NARROW else -(-width // _LINE) * _LINE
 
 
 def padded_rows(n: int, width: int) -> np.ndarray:
-    """Zeros of shape (n, padded_width(width)) that begin at a cache line.
+    """Zeros of shape (n, padded_width(width)), aligned to a cache line.
 
     Examples
     --------
@@ -29,24 +29,25 @@ def padded_rows(n: int, width: int) -> np.ndarray:
 
 
 def padded(A: np.ndarray) -> np.ndarray:
-    """A, with zeros to the right so that its rows are whole cache lines."""
+    """A copy of A with columns of zeros added, so that its rows are whole cache lines."""
     out = padded_rows(*A.shape)
     out[:, : A.shape[1]] = A
     return out
 
 
-def neighbourly(X: np.ndarray) -> np.ndarray | None:
-    """An order of the rows in which near ones mostly lie near each other; None if they all fit the cache.
+def cache_friendly_order(X: np.ndarray) -> np.ndarray | None:
+    """An order of the rows in which neighbouring points mostly lie close in memory; None if all fit the cache.
 
-    Halves at the median along the first principal axis, each halved along the second, and so on to cells of a thousand.
+    The points are halved at the median along the first principal axis, each half along the second, and so on down to
+    cells of about a thousand.
 
     Examples
     --------
     >>> X = np.random.default_rng(0).normal(size=(40_000, 20))
-    >>> order = neighbourly(X)
+    >>> order = cache_friendly_order(X)
     >>> bool(np.abs(np.diff(X[order], axis=0)).mean() < np.abs(np.diff(X, axis=0)).mean())
     True
-    >>> neighbourly(X[:1000]) is None
+    >>> cache_friendly_order(X[:1000]) is None
     True
     """
     n, p = X.shape

@@ -1,4 +1,4 @@
-"""The adversarial margin of a triplet, and the point where it is spent (Eqs. 2 and 3)."""
+"""The adversarial margin of a triplet, and its closest adversarial example (Eqs. 3 and 2)."""
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
@@ -11,7 +11,7 @@ def adversarial_margin(M, x, target, impostor, shape=None, reduction=None) -> np
     """Signed distance from x to its nearest adversarial example, row by row (Eq. 3).
 
     ``(d²_M(x, x_l) − d²_M(x, x_j)) / (2 √h)``, ``h = (x_l − x_j)ᵀ M B M (x_l − x_j)``: positive
-    while the target is nearer. The numerator is evaluated as ``(x_l − x_j)ᵀ M (x_l + x_j − 2x)``, so
+    while the target is nearer than the impostor. The numerator is evaluated as ``(x_l − x_j)ᵀ M (x_l + x_j − 2x)``, so
     that two large squares never cancel.
 
     Parameters
@@ -28,7 +28,7 @@ def adversarial_margin(M, x, target, impostor, shape=None, reduction=None) -> np
     Returns
     -------
     ndarray of shape (n_rows,)
-        Where the metric cannot tell target from impostor (h = 0), the margin is 0.
+        0 where the metric maps target and impostor to the same point (h = 0).
 
     References
     ----------
@@ -66,7 +66,7 @@ def closest_adversarial(M, x, target, impostor, shape=None, reduction=None) -> n
     Returns
     -------
     ndarray of the shape of x
-        Where the metric cannot tell target from impostor (h = 0), x itself.
+        x itself where the metric maps target and impostor to the same point (h = 0).
 
     References
     ----------
@@ -81,27 +81,27 @@ def closest_adversarial(M, x, target, impostor, shape=None, reduction=None) -> n
     """
     D = None if reduction is None else check_reduction(reduction, np.shape(M)[0])
     x = np.atleast_2d(np.asarray(x, dtype=np.float64))
-    lifted = [points if D is None else np.atleast_2d(points) @ D.T for points in (x, target, impostor)]
-    M, *points = _check(M, *lifted)
+    reduced = [points if D is None else np.atleast_2d(points) @ D.T for points in (x, target, impostor)]
+    M, *points = _check(M, *reduced)
     f, slope = _gap(M, *points)
     step = slope if D is None else slope @ D  # rows Dᵀ M (x_l − x_j)
     if shape is not None:
         A0 = check_shape(shape, step.shape[1])
         step = cho_solve(cho_factor(A0), step.T).T
-    back = step if D is None else step @ D.T
-    h = np.einsum("tk,tk->t", slope, back)
+    h = np.einsum("tk,tk->t", slope, step if D is None else step @ D.T)
     with np.errstate(divide="ignore", invalid="ignore"):
         length = np.where(h > 0, f / (2 * h), 0.0)
     return x + length[:, None] * step
 
 
 def _gap(M, x, target, impostor) -> tuple[np.ndarray, np.ndarray]:
-    """``f`` and the rows ``M (x_l − x_j)``."""
+    """``f = d²_M(x, x_l) − d²_M(x, x_j)``, and the rows ``M (x_l − x_j)``."""
     slope = (impostor - target) @ M
     return np.einsum("tk,tk->t", slope, (impostor - x) + (target - x)), slope
 
 
 def _check(M, x, target, impostor) -> list[np.ndarray]:
+    """M and the points as float arrays; ``ValueError`` if their sizes do not match."""
     M = check_array(M, dtype=np.float64, input_name="M")
     if M.shape[0] != M.shape[1]:
         raise ValueError(f"M must be square; got shape {M.shape}.")

@@ -1,10 +1,10 @@
-"""Squared distances of points to proxies, and the way back to the metric and the proxies."""
+"""Squared distances of points to proxies, and gradients in the metric and the proxies."""
 
 import numpy as np
-from numba import njit
 
-from holdfast.rows.sums import leaves, tree_sum
-from holdfast.threads import Workers, n_threads
+from holdfast.numerics.compile import entry
+from holdfast.numerics.sums import leaves, tree_sum
+from holdfast.numerics.threads import Workers, n_threads
 
 
 class ProxyGeometry:
@@ -17,7 +17,7 @@ class ProxyGeometry:
         ∂M = Aᵀ diag(Cᵀ1) A − sym(2 Xᵀ C A) + 2 sym(Aᵀ Lap(H + Hᵀ) A M B)
         ∂A = 2 (diag(Cᵀ1) A − Cᵀ X) M + 2 Lap(H + Hᵀ) A M B M
 
-    so that all that is read of the points is ``Xᵀ C``, summed over blocks of points: those blocks may live
+    so that all that is read of the points is ``Xᵀ C``, summed over blocks of points: those blocks may be
     anywhere, :func:`gradients` needs their sums alone.
 
     Parameters
@@ -100,17 +100,19 @@ def _between(Y: np.ndarray, YB: np.ndarray) -> np.ndarray:
     return h
 
 
-@njit(nogil=True, cache=True)
-def nearest_proxies(d, y, labels):
-    """For each point, its nearest proxy of its own class and its nearest of the other classes."""
-    n, m = d.shape
-    same = np.full(n, -1, np.int64)
-    other = np.full(n, -1, np.int64)
-    for i in range(n):
-        for k in range(m):
+def nearest_proxies(d: np.ndarray, y: np.ndarray, labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """For each point, its nearest proxy of its own class and of the other classes; -1 where there is none."""
+    same, other = np.full(len(d), -1), np.full(len(d), -1)
+    _nearest_proxies(d, y, labels, same, other)
+    return same, other
+
+
+@entry
+def _nearest_proxies(d, y, labels, same, other):
+    for i in range(d.shape[0]):
+        for k in range(d.shape[1]):
             if labels[k] == y[i]:
                 if same[i] < 0 or d[i, k] < d[i, same[i]]:
                     same[i] = k
             elif other[i] < 0 or d[i, k] < d[i, other[i]]:
                 other[i] = k
-    return same, other

@@ -1,13 +1,15 @@
-"""The shape of a perturbation, as the matrix B of the slope h."""
+"""The shape A_0 of a perturbation, and the matrix B that carries it into the slope h."""
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
+from holdfast.numerics.frames import with_names
+
 
 def check_shape(shape, n_features: int) -> np.ndarray:
-    """``A_0`` as a float array, or a ``ValueError`` saying what is wrong with it."""
+    """``A_0`` as a symmetric float array; ``ValueError`` if it is not positive definite or of another size."""
     A0 = np.asarray(shape, dtype=np.float64)
     if A0.ndim == 1:  # a diagonal
         A0 = np.diag(A0)
@@ -31,7 +33,7 @@ def check_shape(shape, n_features: int) -> np.ndarray:
 
 
 def slope_matrix(n_features: int, shape=None, reduction=None) -> np.ndarray | None:
-    """``B = D A_0^{-1} D^T``, the inverse shape of a perturbation as seen after a reduction D.
+    """``B = D A_0⁻¹ Dᵀ``, the inverse shape of a perturbation, carried through a reduction D.
 
     Perturbations of equal size lie on ``{δ : δᵀ A_0 δ = r²}`` in the input space; learning happens on
     ``z = D x``.
@@ -47,7 +49,7 @@ def slope_matrix(n_features: int, shape=None, reduction=None) -> np.ndarray | No
 
     Returns
     -------
-    ndarray of shape (n_features, n_features), or None where it is the identity
+    ndarray of shape (n_features, n_features), or None for the identity
 
     References
     ----------
@@ -67,7 +69,7 @@ def slope_matrix(n_features: int, shape=None, reduction=None) -> np.ndarray | No
 
 
 def check_reduction(reduction, n_features: int) -> np.ndarray:
-    """``D`` as a float array, or a ``ValueError`` saying what is wrong with it."""
+    """``D`` as a float array; ``ValueError`` if it has another number of rows, or entries that are not finite."""
     D = np.asarray(reduction, dtype=np.float64)
     if D.ndim != 2 or D.shape[0] != n_features:
         raise ValueError(
@@ -80,10 +82,18 @@ def check_reduction(reduction, n_features: int) -> np.ndarray:
 
 
 def linear_part(reduction) -> np.ndarray:
-    """``D`` of a reduction ``z = D x + d``: a matrix itself, or what a fitted transformer does.
+    """``D`` of a reduction ``z = D x + d``, given as a matrix D or as a fitted affine transformer.
 
-    A transformer is asked, not read: its ``transform`` of the unit vectors, minus that of the origin. So
-    whitening counts, and so do pipelines; one that is not affine is refused.
+    For a transformer, column k is ``transform(e_k) − transform(0)``: its attributes are not read, so that
+    whitening and pipelines are covered. ``ValueError`` if two further points show that it is not affine.
+
+    Parameters
+    ----------
+    reduction : fitted transformer or array-like of shape (n_features, n_inputs)
+
+    Returns
+    -------
+    ndarray of shape (n_features, n_inputs)
     """
     if not hasattr(reduction, "transform"):
         return np.asarray(getattr(reduction, "components_", reduction), dtype=np.float64)
@@ -95,9 +105,10 @@ def linear_part(reduction) -> np.ndarray:
     p = reduction.n_features_in_
     probe = np.linspace(-1.0, 1.0, p)
     rows = np.vstack([np.zeros(p), np.eye(p), probe, -2.0 * probe])
-    origin, *columns, one, two = np.asarray(reduction.transform(_named(rows, reduction)), dtype=np.float64)
+    images = np.asarray(reduction.transform(with_names(rows, reduction)), dtype=np.float64)
+    origin, *columns, image, opposite = images
     D = np.array(columns).T - origin[:, None]
-    for z, x in ((one, probe), (two, -2.0 * probe)):
+    for z, x in ((image, probe), (opposite, -2.0 * probe)):
         if not np.allclose(z, D @ x + origin, rtol=1e-6, atol=1e-9 * (1.0 + np.abs(D).max())):
             raise ValueError(
                 f"reduction is a {name}, which is not affine; a perturbation of the inputs has no fixed "
@@ -106,29 +117,21 @@ def linear_part(reduction) -> np.ndarray:
     return D
 
 
-def feature_variances(X: np.ndarray | None, reduction=None) -> np.ndarray:
-    """The variance of every *input* feature in the training data.
+def input_variances(variances: np.ndarray | None, n_features: int, reduction=None) -> np.ndarray:
+    """Variance of every *input* feature in the training data.
 
-    Without a reduction these are the columns of X; after one, the diagonal of the covariance that the
-    fitted reduction (a PCA) remembers.
+    Without a reduction the points are the inputs, and ``variances`` are those of their features; after one,
+    they are the diagonal of the covariance that the fitted reduction (a PCA) stores.
     """
     if reduction is None:
-        if X is None:
-            raise ValueError('shape="variance" is estimated from the training data; none was given.')
-        return X.var(axis=0)
+        if variances is None:
+            raise ValueError('shape="variance" is estimated from the training data; pass the variances.')
+        if np.shape(variances) != (n_features,):
+            raise ValueError(f"variances must have shape ({n_features},), one per feature; got {np.shape(variances)}.")
+        return variances
     if not hasattr(reduction, "get_covariance"):
         raise ValueError(
-            'shape="variance" after a reduction needs one that remembers the inputs\' covariance, such as a '
+            'shape="variance" after a reduction needs one that stores the covariance of its inputs, such as a '
             f"fitted PCA; got a {type(reduction).__name__}. Pass the diagonal of A_0 instead."
         )
     return np.diag(reduction.get_covariance())
-
-
-def _named(rows: np.ndarray, transformer):
-    """The rows, with the column names the transformer was fitted on, if it was."""
-    names = getattr(transformer, "feature_names_in_", None)
-    if names is None:
-        return rows
-    from pandas import DataFrame  # the names came from a data frame
-
-    return DataFrame(rows, columns=names)

@@ -9,8 +9,10 @@ from holdfast.learners.fixed import FixedMetric as FixedMetric
 from holdfast.learners.lmnn import LMNN as LMNN
 from holdfast.learners.log_det_lmnn import LogDetLMNN as LogDetLMNN
 from holdfast.learners.multi_pass import MultiPass as MultiPass
+from holdfast.learners.precomputed import Precomputed as Precomputed
 from holdfast.learners.proxy_nca import ProxyNCA as ProxyNCA
 from holdfast.learners.reduced import Reduced as Reduced
 from holdfast.learners.scml import SCML as SCML
 from holdfast.learners.spectral_norm_lmnn import SpectralNormLMNN as SpectralNormLMNN
+from holdfast.learners.term_learner import TermLearner as TermLearner
 from holdfast.learners.triplet_learner import TripletLearner as TripletLearner

@@ -1,17 +1,23 @@
-"""Adversarial metric learning: pairs that are made harder, and a metric that still tells them apart."""
+"""Adversarial metric learning: pairs that are made harder, and a metric that still separates them."""
 
 import warnings
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
+from holdfast.backends import refuse_collection
+from holdfast.constraints import Triplets
 from holdfast.geometry import TripletGeometry
+from holdfast.learners.failures import explained_failures
+from holdfast.learners.mining import mine
+from holdfast.learners.ranges import Ranges
 from holdfast.learners.triplet_learner import TripletLearner
 from holdfast.metric import components_of
+from holdfast.numerics.threads import single_threaded_blas
 from holdfast.parameters import check_count, check_number
-from holdfast.threads import single_threaded_blas
 
-_LONGEST = 3.0  # no direction of a pair's difference is stretched more than this
+_LEAST = 1e-50  # of scatters: products of up to three of them, and their inverses, are then far from 1e±308
+_MAX_STRETCH = 3.0  # of a direction of a pair's difference; chosen here, see the class
 
 
 class AML(TripletLearner):
@@ -26,7 +32,7 @@ class AML(TripletLearner):
     made. With ``δ = x − x'``: a similar pair is stretched, ``π − π' = beta/(beta − 2) δ``; a dissimilar pair,
     along an eigenvector of M with eigenvalue λ, by ``beta λ²/(beta λ² − 2)``.
 
-    What was built. The original article's details were not available here; this learner follows the
+    Implementation. The original article's details were not available here; this learner follows the
     description above. Chosen here: similar pairs are (i, j) and dissimilar pairs (i, l) of the triplets
     that LMNN would use; M is scaled to mean eigenvalue 1 for the confusion stage; no direction is stretched
     more than threefold (where ``beta λ² ≤ 3`` the maximum is farther away, or at infinity); the adversarial
@@ -54,7 +60,7 @@ class AML(TripletLearner):
     ----------
     components_, objective_, n_iter_, n_features_in_, feature_names_in_
         As for :class:`~holdfast.LMNN`; the objective is that of the distinguishment stage, turn by turn (it
-        need not fall, because the adversarial pairs change), the start being the one without them.
+        need not fall, because the adversarial pairs change), the first value being the one without adversarial pairs.
 
     References
     ----------
@@ -94,8 +100,9 @@ class AML(TripletLearner):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def _resume(self) -> dict[str, object]:
-        return {}  # every turn is in closed form: there is no start
+    def default_ranges(self) -> Ranges:
+        """A small grid: the paper names no ranges."""
+        return {"alpha": [0.1, 1.0, 10.0], "beta": [10.0, 30.0, 100.0]}
 
     def _check(self) -> None:
         check_number("AML", "alpha", self.alpha, at_least=0)
@@ -107,8 +114,9 @@ class AML(TripletLearner):
     def fit(self, X, y=None, triplets=None):
         """Learn the metric from labels, or from triplets; see :class:`LMNN`."""
         self._check()
-        X, triplets = self._data(X, y, triplets)
-        with single_threaded_blas():
+        refuse_collection("AML", X)
+        X, triplets = mine(self, X, y, triplets).points_and_triplets()
+        with single_threaded_blas(), explained_failures("AML"):
             S, D = self._scatters(X, triplets)
             M = _geometric_mean(S, D)
             trace, converged = [_loss(M, S, D)], False
@@ -133,10 +141,10 @@ class AML(TripletLearner):
         self.n_iter_ = len(trace) - 1
         return self
 
-    def _scatters(self, X: np.ndarray, triplets) -> list[np.ndarray]:
+    def _scatters(self, X: np.ndarray, triplets: Triplets) -> list[np.ndarray]:
         """The means over R of ``X_ij`` and of ``X_il``, made positive definite."""
         geometry = TripletGeometry(X, triplets, None, False, self.n_jobs)
-        found = geometry.scatters()
+        found = _in_range(geometry.scatters(), X)
         geometry.close()
         return [C + self.ridge * (np.trace(C) / len(C) or 1.0) * np.eye(len(C)) for C in found]
 
@@ -145,9 +153,27 @@ class AML(TripletLearner):
         values, V = np.linalg.eigh(M)
         squares = self.beta * np.maximum(values / values.mean(), 0.0) ** 2
         with np.errstate(divide="ignore"):
-            stretch = np.where(squares > 3.0, squares / np.maximum(squares - 2.0, 1e-300), _LONGEST)
+            stretch = np.where(squares > 3.0, squares / np.maximum(squares - 2.0, 1e-300), _MAX_STRETCH)
         T = (V * stretch) @ V.T
-        return min(self.beta / (self.beta - 2.0), _LONGEST) ** 2 * S, T @ D @ T
+        return min(self.beta / (self.beta - 2.0), _MAX_STRETCH) ** 2 * S, T @ D @ T
+
+
+def _in_range(scatters: tuple[np.ndarray, np.ndarray], X: np.ndarray) -> list[np.ndarray]:
+    """The scatters, both divided by a power of two where their products would leave the range of floating point.
+
+    ``S⁻¹ # D`` does not change if S and D are scaled alike.
+    """
+    size = max(float(np.trace(C)) for C in scatters)
+    if not np.isfinite(size) or (size == 0.0 and np.ptp(X, axis=0).any()):
+        raise ValueError(
+            f"AML: the squared distances between points are too {'small' if size == 0.0 else 'large'} for floating "
+            "point; bring the features to another scale, for example with StandardScaler."
+        )
+    if size == 0.0:
+        warnings.warn("AML: all rows are the same, so there is nothing to learn.", ConvergenceWarning, stacklevel=4)
+    if size == 0.0 or _LEAST < size < 1.0 / _LEAST:
+        return list(scatters)
+    return [np.ldexp(C, -int(np.frexp(size)[1])) for C in scatters]
 
 
 def _geometric_mean(S: np.ndarray, D: np.ndarray) -> np.ndarray:

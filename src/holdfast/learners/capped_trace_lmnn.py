@@ -1,5 +1,9 @@
 """Large-margin nearest neighbours of low rank."""
 
+import numpy as np
+
+from holdfast.backends import Terms
+from holdfast.learners.ranges import Known, Ranges, powers_of_ten
 from holdfast.learners.regularised import RegularisedLMNN
 from holdfast.terms import CappedTrace
 
@@ -9,6 +13,10 @@ class CappedTraceLMNN(RegularisedLMNN):
 
     The capped trace, the sum of all but the ``rank`` largest eigenvalues, takes the place of LMNN's pull.
     With a :class:`~holdfast.Perturbation` this is the paper's CAP-PL.
+
+    With more features than rows, M is learned on the span of the differences between rows, as for
+    :class:`~holdfast.LMNN`: weight outside cannot lower the capped trace. ``rank`` counts eigenvalues over all
+    features; if it is at least the number of rows, the capped trace is 0 there.
 
     Parameters
     ----------
@@ -58,5 +66,21 @@ class CappedTraceLMNN(RegularisedLMNN):
         )
         self.rank = rank
 
-    def _regulariser(self) -> CappedTrace:
+    def make_regulariser(self) -> CappedTrace:
+        """The capped trace."""
         return CappedTrace(self.rank)
+
+    def _terms_in_span(self, terms: Terms, n_features: int, n_directions: int) -> Terms:
+        rank = -(-n_features // 2) if self.rank is None else self.rank
+        if rank > n_features:
+            raise ValueError(f"CappedTrace: rank={rank} exceeds the number of features, which is {n_features}.")
+        capped = CappedTrace(min(rank, n_directions))
+        return [(weight, capped if isinstance(term, CappedTrace) else term) for weight, term in terms]
+
+    def _own_ranges(self) -> Ranges:
+        return {"weight": powers_of_ten(-3, 1), "rank": _ranks}
+
+
+def _ranks(known: Known) -> list[int]:
+    """Ten ranks from 1 to the number of features."""
+    return np.unique(np.round(np.linspace(1, known.n_features, 10)).astype(int)).tolist()

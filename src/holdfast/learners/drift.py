@@ -1,17 +1,24 @@
-"""Large-margin nearest neighbours for points that are each disturbed in their own way."""
-
-from collections.abc import Sequence
+"""Large-margin nearest neighbours of points that each have a Gaussian disturbance of their own."""
 
 import numpy as np
 
-from holdfast.geometry import TripletGeometry
-from holdfast.geometry.triplet_geometry import Part
-from holdfast.learners.triplet_learner import Term, TripletLearner
-from holdfast.metric import components_of
-from holdfast.objective import Objective
+from holdfast.backends import refuse_collection
+from holdfast.learners.expected_objective import ExpectedObjective
+from holdfast.learners.failures import explained_failures
+from holdfast.learners.fit_report import FitReport, warn_if_collapsed
+from holdfast.learners.minimise import default_start, metric_space, minimise
+from holdfast.learners.mining import mine
+from holdfast.learners.ranges import Ranges
+from holdfast.learners.settings import check_solver
+from holdfast.learners.span import Span
+from holdfast.learners.triplet_learner import TripletLearner
+from holdfast.metric import check_metric, components_of
+from holdfast.numerics.threads import single_threaded_blas
 from holdfast.parameters import check_count, check_number
+from holdfast.solvers import StopReason
 from holdfast.terms import Pull, Push
-from holdfast.threads import single_threaded_blas
+
+_MIN_GAIN = 1e-4  # of the objective: no further turn if the disturbances lower it by less
 
 
 class DRIFT(TripletLearner):
@@ -24,13 +31,14 @@ class DRIFT(TripletLearner):
     and the hinge of a triplet, ``[1 + E d²(i, j) − E d²(i, l)]₊``, has a margin that depends on its points. M
     and the σ² are learned in turn.
 
-    What was built. The original article's details (its prior, its solver, its settings) were not available
+    Implementation. The original article's details (its prior, its solver, its settings) were not available
     here; this learner follows its description in the literature: instance-specific Gaussian disturbances,
     expected distances, alternating optimisation. Chosen here: diagonal covariances; the loss of LMNN on
     expected distances; for each disturbance the Kullback-Leibler divergence from ``N(0, Σ_i)`` to
     ``N(0, s² I)``, ``½ Σ_k (σ²_ik/s² − 1 − log σ²_ik/s²)``; M by the solver with σ² fixed; σ² with M and the
     set of violated triplets fixed, where each has a closed form, and as much of that step as lowers the
-    objective. The metric alone is used afterwards.
+    objective. The metric alone is used afterwards. With more features than rows M is sought on the span of the
+    differences between rows, as for :class:`~holdfast.LMNN`; disturbances are over all features.
 
     Parameters
     ----------
@@ -69,8 +77,6 @@ class DRIFT(TripletLearner):
     (150, 4)
     """
 
-    perturbation = None  # a margin of expected distances is no adversarial margin
-
     def __init__(
         self,
         n_neighbors: int = 3,
@@ -99,8 +105,9 @@ class DRIFT(TripletLearner):
         self.callback = callback
         self.verbose = verbose
 
-    def _terms(self) -> Sequence[tuple[float, Term]]:
-        return [(1.0 - self.mu, Pull()), (self.mu, Push())]
+    def default_ranges(self) -> Ranges:
+        """A small grid: the paper names no ranges."""
+        return {"mu": [0.1, 0.3, 0.5, 0.7, 0.9], "disturbance": [0.03, 0.1, 0.3], "eta": [1e-3, 1e-1]}
 
     def _check(self) -> None:
         check_number("DRIFT", "mu", self.mu, above=0, below=1)
@@ -111,83 +118,41 @@ class DRIFT(TripletLearner):
     def fit(self, X, y=None, triplets=None):
         """Learn the metric and the disturbances from labels, or from triplets; see :class:`LMNN`."""
         self._check()
-        X, triplets = self._data(X, y, triplets)
+        refuse_collection("DRIFT", X)
+        solver = check_solver(self.solver)
+        space, report = metric_space(solver), FitReport("DRIFT", self.verbose, self.callback)
+        X, triplets = mine(self, X, y, triplets).points_and_triplets()
         prior = self.disturbance**2 * (float(X.var(axis=0).mean()) or 1.0)  # s²
-        objective = _ExpectedObjective(X, triplets, self._terms(), prior, self.eta, self.n_jobs)
-        with single_threaded_blas(), objective:
-            solution, M = self._solve(objective, self._start(X.shape[1]))
-            trace, evaluations = list(solution.trace), solution.n_evaluations
-            for _ in range(self.n_turns):
-                lower = objective.disturb(M)
-                if solution.message == "stopped by the callback" or trace[-1] - lower <= 1e-4 * abs(lower):
-                    break
-                solution, M = self._solve(objective, M)
+        terms = [(1.0 - self.mu, Pull()), (self.mu, Push())]
+        trace: list[float] = []
+        evaluations = 0
+        n, p = X.shape
+        with single_threaded_blas(), explained_failures("DRIFT"):
+            span = Span.of(X) if p > n else None
+            points = X if span is None else span.project(X)
+            objective = ExpectedObjective(points, triplets, terms, prior, self.eta, self.n_jobs, span)
+        with single_threaded_blas(), explained_failures("DRIFT"), objective:
+            if self.init is None:
+                M = default_start(objective, solver, "DRIFT")
+            else:
+                M = check_metric(self.init, p, "init")
+                M = M if span is None else span.restrict(M)
+            for turn in range(self.n_turns + 1):
+                solution = minimise(objective, space, solver, space.start(M), report)
+                report.end(solution)
+                M = space.metric(solution.x)
                 trace += solution.trace
                 evaluations += solution.n_evaluations
-            self._say_if_collapsed(objective, M)
+                if turn == self.n_turns:
+                    break
+                lower = objective.disturb(M)
+                if solution.reason is StopReason.CALLBACK or trace[-1] - lower <= _MIN_GAIN * abs(lower):
+                    break
+            warn_if_collapsed("DRIFT", objective, M, "Raise mu")
             self.disturbances_ = objective.geometry.variances
-        self.components_ = components_of(M)
+        L = components_of(M)
+        self.components_ = L if span is None else span.components(L)
         self.objective_ = np.array(trace)
         self.n_iter_ = len(trace) - 1
         self.n_evaluations_ = evaluations
         return self
-
-
-class _ExpectedGeometry(TripletGeometry):
-    """Expected squared distances: each pair also sees the disturbances of its two points."""
-
-    variances: np.ndarray  # (n_samples, n_features): the σ²_i
-
-    def measure(self, M: np.ndarray) -> None:
-        super().measure(M)
-        self._own = self.variances @ M.diagonal()  # tr(M Σ_i)
-
-    def distances(self, part: Part) -> np.ndarray:
-        distance, pairs = super().distances(part), self.triplets.pairs
-        distance[part.pairs] += self._own[pairs.first[part.pairs]] + self._own[pairs.second[part.pairs]]
-        return distance
-
-    def gradient_in_metric(self) -> np.ndarray:
-        G = super().gradient_in_metric()
-        return G + np.diag(self.degree @ self.variances)  # a degree is the derivative by tr(M Σ_i)
-
-
-class _ExpectedObjective(Objective):
-    """The objective over M with disturbances, and the step of the disturbances."""
-
-    geometry: _ExpectedGeometry
-
-    def __init__(self, X, triplets, terms, prior: float, eta: float, n_jobs):
-        super().__init__(X, triplets, terms, None, n_jobs)
-        self.geometry.variances = np.full(X.shape, prior)
-        self.prior, self.weight = prior, eta / X.shape[0]
-
-    def _made_geometry(self, X, triplets, *settings) -> _ExpectedGeometry:
-        return _ExpectedGeometry(X, triplets, *settings)  # in their own order: every point has its disturbance
-
-    def __call__(self, M: np.ndarray) -> tuple[float, np.ndarray]:
-        value, G = super().__call__(M)
-        return value + self._divergence(self.geometry.variances), G
-
-    def _divergence(self, variances: np.ndarray) -> float:
-        ratio = variances / self.prior
-        return self.weight * 0.5 * float(np.sum(ratio - 1.0 - np.log(ratio)))
-
-    def disturb(self, M: np.ndarray) -> float:
-        """Move the disturbances to where, with M and the violated triplets fixed, the objective is least.
-
-        ``deg_i M_kk + weight/2 (1/s² − 1/σ²) = 0``. The hinge is not linear, so the move is halved until
-        the objective falls. Returns the objective.
-        """
-        geometry = self.geometry
-        old, (value, _) = geometry.variances, self(M)
-        slope = np.outer(geometry.degree, M.diagonal())
-        # A disturbance that would grow without end is held at ten times the expected variance.
-        wanted = 1.0 / np.maximum(1.0 / self.prior + 2.0 * slope / self.weight, 0.1 / self.prior)
-        for share in 0.5 ** np.arange(6):
-            geometry.variances = old + share * (wanted - old)
-            lower = self(M)[0]
-            if lower < value:
-                return lower
-        geometry.variances = old
-        return value

@@ -1,10 +1,14 @@
-"""Metrics that are given, not learned, as learners: baselines share one code path."""
+"""Given metrics as learners, so that baselines need no code of their own."""
+
+from functools import partial
 
 import numpy as np
+from sklearn.utils.validation import validate_data
 
+from holdfast.backends import backend_for
 from holdfast.learners.base import MetricLearner
-from holdfast.metric import check_metric, components_of
-from holdfast.rows import source_of
+from holdfast.learners.ranges import Ranges
+from holdfast.metric import check_metric, components_in_any_units
 
 
 class FixedMetric(MetricLearner):
@@ -27,13 +31,17 @@ class FixedMetric(MetricLearner):
 
     def fit(self, X, y=None):
         """Check M; y is ignored."""
-        p = source_of(X).count_features(self, X)
-        self.components_ = np.eye(p) if self.M is None else components_of(check_metric(self.M, p))
+        p = backend_for(X).count_features(X, partial(validate_data, self))
+        self.components_ = np.eye(p) if self.M is None else components_in_any_units(check_metric(self.M, p))
         return self
+
+    def default_ranges(self) -> Ranges:
+        """No parameter is searched."""
+        return {}
 
 
 class Euclidean(MetricLearner):
-    """``M = I``: the distance that was there before.
+    """``M = I``: the Euclidean distance.
 
     Examples
     --------
@@ -45,5 +53,9 @@ class Euclidean(MetricLearner):
 
     def fit(self, X, y=None):
         """Count the features; y is ignored."""
-        self.components_ = np.eye(source_of(X).count_features(self, X))
+        self.components_ = np.eye(backend_for(X).count_features(X, partial(validate_data, self)))
         return self
+
+    def default_ranges(self) -> Ranges:
+        """There is no parameter to search."""
+        return {}

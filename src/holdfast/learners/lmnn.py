@@ -1,25 +1,29 @@
 """Large-margin nearest neighbours, with or without the perturbation loss."""
 
-from collections.abc import Sequence
-
-from holdfast.learners.triplet_learner import Term, TripletLearner
-from holdfast.objective import Objective
+from holdfast.backends import ObjectiveLike, Terms
+from holdfast.learners.minimise import finite_scatters
+from holdfast.learners.ranges import PERTURBATION, Ranges, Uniform
+from holdfast.learners.term_learner import TermLearner
 from holdfast.parameters import check_number
 from holdfast.solvers import Solver
 from holdfast.spaces import Factors, Space, whitening
 from holdfast.terms import Pull, Push
 
-# The share of all directions alike in the scaling of the variables: the scatter of the pairs tells how the objective
-# curves, but the perturbation loss, as it gains weight, looks at all directions alike. Chosen by measurement, see
+# Shrinkage of the preconditioner towards the identity. The scatter of the pairs approximates the curvature of the hinge
+# losses; the perturbation loss, as it gains weight, depends on all directions alike. Chosen by measurement, see
 # benchmarks/speed/README.md.
-_ROUND, _ROUNDER = 0.01, 0.3
+_SHRINKAGE, _SHRINKAGE_PER_LOSS = 0.01, 0.3
 
 
-class LMNN(TripletLearner):
+class LMNN(TermLearner):
     """``(1 − mu) · pull + mu · push + weight · perturbation``, over positive semi-definite M.
 
     Pull is the mean squared distance to targets, push the mean hinge ``[1 + d²(i, j) − d²(i, l)]₊``. With
     a :class:`~holdfast.Perturbation` this is the paper's LMNN-PL, without it LMNN.
+
+    With more features than rows, M is learned on the span of the differences between rows, which holds a minimiser over
+    all M (with a ``shape`` or ``reduction`` in the perturbation loss: the minimiser on the span). Directions in which
+    the training rows do not differ get no weight.
 
     Parameters
     ----------
@@ -59,7 +63,7 @@ class LMNN(TripletLearner):
         Iterations, and evaluations of objective and gradient.
     n_features_in_ : int
     feature_names_in_ : ndarray of str
-        Only if ``fit`` saw named columns.
+        Only if the columns passed to ``fit`` have names.
 
     References
     ----------
@@ -80,6 +84,9 @@ class LMNN(TripletLearner):
     >>> bool(model.score(X, y) > 0.95)
     True
     """
+
+    # A part of M outside the span, or between the two, changes neither a nor b, and can only raise h, if B = I.
+    _optimal_in_span = True
 
     def __init__(
         self,
@@ -105,16 +112,25 @@ class LMNN(TripletLearner):
         self.callback = callback
         self.verbose = verbose
 
-    def _terms(self) -> Sequence[tuple[float, Term]]:
+    def make_terms(self) -> Terms:
+        """Pull and push."""
         return [(1.0 - self.mu, Pull()), (self.mu, Push())]
 
-    def _space(self, solver: Solver, objective: Objective) -> Space:
-        # Pull weighs every direction, so that scaling makes the way shorter and not another; learners whose regulariser
-        # leaves directions free would end elsewhere.
-        if solver.needs != "bounds":
-            return super()._space(solver, objective)
+    def make_space(self, solver: Solver, objective: ObjectiveLike) -> Space:
+        """Factors, preconditioned by the scatter of the pairs, if the solver supports them."""
+        if not solver.supports(Factors):
+            return super().make_space(solver, objective)
+        # Pull has a unique minimum in every direction, so that preconditioning changes the path and not the minimiser;
+        # learners whose regulariser leaves directions free would end elsewhere.
         loss = 0.0 if self.perturbation is None else self.perturbation.weight * self.perturbation.tau**2  # at most
-        return Factors(whitening(*self._scatters_of(objective), share=_ROUND + _ROUNDER * loss / (1.0 + loss)))
+        shrinkage = _SHRINKAGE + _SHRINKAGE_PER_LOSS * loss / (1.0 + loss)
+        return Factors(whitening(*finite_scatters(objective, type(self).__name__), shrinkage=shrinkage))
+
+    def default_ranges(self) -> Ranges:
+        """The paper's ranges."""
+        if self.perturbation is None:
+            return {"mu": [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9]}
+        return {"mu": Uniform(0.1, 0.9), **PERTURBATION}
 
     def _check(self) -> None:
         check_number("LMNN", "mu", self.mu, above=0, below=1)

@@ -2,10 +2,11 @@
 
 import numpy as np
 
+from holdfast.backends import ObjectiveLike
+from holdfast.learners.minimise import finite_scatters
 from holdfast.learners.regularised import RegularisedLMNN
-from holdfast.objective import Objective
 from holdfast.solvers import Solver
-from holdfast.spaces import PositiveDefinite, Space
+from holdfast.spaces import Factors, PositiveDefinite, Space
 from holdfast.terms import LogDet
 
 
@@ -17,6 +18,12 @@ class LogDetLMNN(RegularisedLMNN):
     barrier; a solver that projects works on ``M ⪰ floor · I``, the floor a tenth of the smallest eigenvalue
     that a minimum without perturbation loss can have, ``weight / (weight + mean d²(i, j))``, or 0.001 if
     that is larger (beneath it the divergence is too steep for steps of a common length).
+
+    With more features than rows, M is learned on the span of the differences between rows, as for
+    :class:`~holdfast.LMNN`. In the directions outside, the minimiser over all M is the identity, with a
+    divergence of 0 and no terms that mix them with the span: it adds the same to the distances from a new row to all
+    training rows, so that no neighbour changes. It is left out of ``components_``, and M is then positive definite on
+    the span only.
 
     Parameters
     ----------
@@ -46,12 +53,14 @@ class LogDetLMNN(RegularisedLMNN):
     (4, 4)
     """
 
-    def _regulariser(self) -> LogDet:
+    def make_regulariser(self) -> LogDet:
+        """The log-determinant divergence."""
         return LogDet()
 
-    def _space(self, solver: Solver, objective: Objective) -> Space:
-        if solver.needs == "bounds":
-            return super()._space(solver, objective)
+    def make_space(self, solver: Solver, objective: ObjectiveLike) -> Space:
+        """Factors if the solver supports them, else positive definite matrices."""
+        if solver.supports(Factors):
+            return super().make_space(solver, objective)
         # At a minimum weight (M⁻¹ − I) is the gradient of push, at most the mean of X_ij over R.
-        mean = np.trace(self._scatters_of(objective)[0])
+        mean = np.trace(finite_scatters(objective, type(self).__name__)[0])
         return PositiveDefinite(max(0.1 * self.weight / (self.weight + mean), 1e-3))

@@ -4,14 +4,15 @@ import warnings
 
 import numpy as np
 from sklearn.base import clone
+from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
+from holdfast.backends import refuse_collection
 from holdfast.constraints import Triplets
 from holdfast.learners.base import MetricLearner
 from holdfast.learners.lmnn import LMNN
 from holdfast.learners.triplet_learner import TripletLearner
 from holdfast.parameters import check_count, check_number
-from holdfast.rows import refuse_collection
 
 
 class MultiPass(MetricLearner):
@@ -44,7 +45,7 @@ class MultiPass(MetricLearner):
         The share of new neighbours that was found after each fit but the last of ``n_passes``.
     n_features_in_ : int
     feature_names_in_ : ndarray of str
-        Only if ``fit`` saw named columns.
+        Only if the columns passed to ``fit`` have names.
 
     References
     ----------
@@ -70,20 +71,21 @@ class MultiPass(MetricLearner):
     def fit(self, X, y=None):
         """Fit, map, search for neighbours again, and fit from there."""
         learner = self._checked()
-        refuse_collection(self, X)
+        refuse_collection("MultiPass", X)
         X, y = validate_data(self, X, y, dtype=np.float64, order="C", ensure_min_samples=2)
-        _, triplets = learner._data(X, y, None)
+        check_classification_targets(y)
+        triplets = learner.find_triplets(X, y)
         learner.fit(X, y, triplets=triplets)
         n_passes, renewal = 1, []
         while n_passes < self.n_passes:
             with warnings.catch_warnings():
-                warnings.filterwarnings("ignore", "n_neighbors=", UserWarning)  # small classes: said before
-                again = learner._mine(X @ learner.components_.T, y)
+                warnings.filterwarnings("ignore", "n_neighbors=", UserWarning)  # small classes: warned before
+                again = learner.find_triplets(X @ learner.components_.T, y)
             renewal.append(_new_share(triplets, again))
             if renewal[-1] < self.tol:
                 break
             triplets = again
-            learner.set_params(**learner._resume()).fit(X, y, triplets=triplets)
+            learner.set_params(**learner.warm_start()).fit(X, y, triplets=triplets)
             n_passes += 1
         self.learner_, self.n_passes_, self.renewal_ = learner, n_passes, np.array(renewal)
         self.components_ = learner.components_

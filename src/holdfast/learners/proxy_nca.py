@@ -1,24 +1,31 @@
 """Neighbourhood components with proxies, with or without the perturbation loss."""
 
-from collections.abc import Callable
+import warnings
+from functools import partial
 
 import numpy as np
-from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import validate_data
 
+from holdfast.backends import ProxySums, backend_for
 from holdfast.constraints import class_proxies
-from holdfast.geometry.proxy_geometry import ProxyGeometry, gradients, nearest_proxies
+from holdfast.learners.alternating_run import AlternatingRun
 from holdfast.learners.base import MetricLearner
+from holdfast.learners.failures import explained_failures
+from holdfast.learners.minimise import metric_space, minimise
+from holdfast.learners.proxy_loss import ProxyLoss
+from holdfast.learners.ranges import TAU, Ranges, powers_of_ten
+from holdfast.learners.settings import check_perturbation, check_solver, slope_matrix_for
 from holdfast.metric import check_metric, components_of
+from holdfast.numerics.threads import single_threaded_blas
 from holdfast.parameters import check_count
-from holdfast.rows import source_of
-from holdfast.solvers import LBFGS, Progress, Solution, Solver
-from holdfast.spaces import Factors, Points, PSDMatrices, Space
-from holdfast.terms import Perturbation, ProxySoftmax
-from holdfast.threads import single_threaded_blas
+from holdfast.solvers import Solver
+from holdfast.spaces import Points
+from holdfast.terms import ProxySoftmax
 
 _TURN = 10  # steps of the proxies, then of the metric, before the other's turn
-_ROWS = 20_000  # of a collection, k-means sees a sample of so many
-_ENOUGH = 1e-4  # an objective below it: every point surely has its class; M would grow without end
+_LEAST = 1e-300  # of a mean squared length, which is divided by
+_SAMPLE_SIZE = 20_000  # rows of a Dask collection that k-means is run on; they fit the memory of this process
 
 
 class ProxyNCA(MetricLearner):
@@ -116,7 +123,7 @@ class ProxyNCA(MetricLearner):
         Parameters
         ----------
         X : array-like or Dask collection of shape (n_samples, n_features)
-            The rows of a collection stay where they are; k-means, behind the first proxies, sees a random
+            The rows of a collection stay where they are; k-means, behind the first proxies, uses a random
             sample of about 20,000 of them in which every class has its share.
         y : array-like or Dask collection of shape (n_samples,)
 
@@ -124,85 +131,84 @@ class ProxyNCA(MetricLearner):
         -------
         self
         """
-        solver = self._checked_solver()
-        rows = source_of(X).LabelledRows(self, X, y)
+        self._check()
+        solver = check_solver(self.solver)
+        rows = backend_for(X).labelled_rows(X, y, partial(validate_data, self), "ProxyNCA")
         n, p = rows.shape
         self.classes_ = rows.classes
         if self.classes_.size < 2:
-            raise ValueError(f"The target has only one class ({self.classes_[0]!r}): there is nothing to tell apart.")
-        B = None if self.perturbation is None else self.perturbation.slope_matrix(p, rows)
+            raise ValueError(f"The target has only one class ({self.classes_[0]!r}): there is nothing to separate.")
+        B = slope_matrix_for(self.perturbation, rows)
         lengths, squares, not_unit = rows.sum(_lengths)
+        if not np.isfinite(lengths) or 0.0 < squares / n < _LEAST:
+            raise ValueError(
+                f"ProxyNCA: the rows are too {'short' if np.isfinite(lengths) else 'long'} for floating point, which "
+                "squares their lengths; bring the features to an ordinary scale, for example with StandardScaler."
+            )
         length = lengths / n or 1.0
         temperature = self.temperature
         if not self.normalize:
             temperature *= squares / n or 1.0
         elif not_unit:
             # Learned at unit length, where a margin r of the inputs is r/length.
-            rows.map(_of_unit_length)
+            rows = rows.map(_to_unit_length)
             B = (np.eye(p) if B is None else B) / length**2
-        X, codes = rows.sample(_ROWS, self.random_state)
+        X, codes = rows.sample(_SAMPLE_SIZE, self.random_state)
+        _warn_if_all_equal(X, self.normalize)
         start, labels = class_proxies(X, codes, self.n_proxies, self.random_state)
-        loss = _Loss(ProxySoftmax(temperature), self.perturbation, self.normalize, n)
-        with single_threaded_blas(), rows.proxies(labels, B, self.n_jobs) as geometry:
+        loss = ProxyLoss(ProxySoftmax(temperature), self.perturbation, self.normalize, n)
+        with single_threaded_blas(), explained_failures("ProxyNCA"), rows.proxies(labels, B, self.n_jobs) as geometry:
             M, A = self._alternate(solver, loss, geometry, start, p)
         self.prototypes_ = length * loss.scaled(A) if self.normalize else A
         self.prototype_labels_ = self.classes_[labels]
         self.components_ = components_of(M)
         return self
 
-    def _alternate(self, solver: Solver, loss: "_Loss", geometry, A, p: int):
-        """M and proxies in turn, then M alone."""
-        space: Space = Factors() if solver.needs == "bounds" else PSDMatrices(floor=1e-10)
-        M0 = np.eye(p) if self.init is None else check_metric(self.init, p, "init")
-        x = space.start(M0)
-        told = _Told(self)
+    def default_ranges(self) -> Ranges:
+        """The paper's ranges."""
+        own: Ranges = {"temperature": powers_of_ten(-2, 2), "n_proxies": [1, 2, 3, 5, 10]}
+        return own if self.perturbation is None else {**own, **TAU, "perturbation__weight": powers_of_ten(-2, 2)}
 
-        def of_metric(x: np.ndarray) -> tuple[float, np.ndarray]:
-            value, G, _ = loss(geometry, space.metric(x), A)
-            return value, space.gradient(G, x)
+    def _alternate(self, solver: Solver, loss: ProxyLoss, geometry: ProxySums, A: np.ndarray, p: int):
+        """Learn M and the proxies in turn, then M alone; set the attributes that describe the run."""
+        space = metric_space(solver)
+        x = space.start(np.eye(p) if self.init is None else check_metric(self.init, p, "init"))
+        run = AlternatingRun(self.verbose, self.callback)
+
+        def of_metric(M: np.ndarray) -> tuple[float, np.ndarray]:
+            value, G, _ = loss(geometry, M, A)
+            return value, G
 
         def of_proxies(A: np.ndarray) -> tuple[float, np.ndarray]:
             value, _, G = loss(geometry, space.metric(x), A)
             return value, G
 
         left = self.n_proxy_steps
-        while left > 0 and not told.stop:
-            before = told.value
-            moved = solver.minimize(of_proxies, Points(), A, told.turn(min(_TURN, left)))
-            A, left = moved.x, left - max(1, moved.n_iter)
-            turned = solver.minimize(of_metric, space, x, told.turn(_TURN))
-            x = turned.x
-            told.add(moved, turned)
-            if before - told.value <= solver.tol * abs(told.value):
+        while left > 0 and not run.stopped:
+            before = run.value
+            of_A = solver.minimize(of_proxies, Points(), A, run.turn(min(_TURN, left)))
+            A, left = of_A.x, left - max(1, of_A.n_iter)
+            of_M = minimise(of_metric, space, solver, x, run.turn(_TURN))
+            x = of_M.x
+            run.add(of_A, of_M)
+            if before - run.value <= solver.tol * abs(run.value):
                 break
-        if not told.stop:
-            last = solver.minimize(of_metric, space, x, told.turn(None))
+        if not run.stopped:
+            last = minimise(of_metric, space, solver, x, run.turn(None))
             x = last.x
-            told.add(last)
+            run.add(last)
             if self.verbose:
                 print(f"[ProxyNCA] {last.message}")
-        self.objective_ = np.array(told.trace)
-        self.n_iter_ = len(told.trace) - 1
-        self.n_evaluations_ = told.n_evaluations
+        self.objective_ = np.array(run.trace)
+        self.n_iter_ = len(run.trace) - 1
+        self.n_evaluations_ = run.n_evaluations
         return space.metric(x), A
 
-    def _checked_solver(self) -> Solver:
+    def _check(self) -> None:
         check_count("ProxyNCA", "n_proxies", self.n_proxies)
         check_count("ProxyNCA", "n_proxy_steps", self.n_proxy_steps, at_least=0)
         ProxySoftmax(self.temperature).check()
-        if self.perturbation is not None:
-            if not isinstance(self.perturbation, Perturbation):
-                raise ValueError(
-                    "perturbation must be None or a Perturbation, for example "
-                    f"Perturbation(tau=0.2, weight=4.0); got {self.perturbation!r}."
-                )
-            self.perturbation.check()
-        solver = LBFGS() if self.solver is None else clone(self.solver)
-        if not isinstance(solver, Solver):
-            raise ValueError(
-                f"solver must be None or a solver such as holdfast.solvers.ProjectedGradient(); got {self.solver!r}."
-            )
-        return solver
+        check_perturbation(self.perturbation)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -210,96 +216,24 @@ class ProxyNCA(MetricLearner):
         return tags
 
 
-class _Loss:
-    """The objective as a function of M and free proxies, which it scales to unit length if asked to.
-
-    A mean over n points, which may be spread over many geometries.
-    """
-
-    def __init__(self, softmax: ProxySoftmax, perturbation: Perturbation | None, unit: bool, n: int):
-        self.softmax, self.perturbation, self.unit, self.n = softmax, perturbation, unit, n
-
-    def scaled(self, A: np.ndarray) -> np.ndarray:
-        return A / _norms(A) if self.unit else A
-
-    def __call__(self, geometry, M: np.ndarray, A: np.ndarray):
-        """Value, gradient in M and gradient in A."""
-        S = self.scaled(A)
-        value, GM, GS = gradients(geometry.total(self.sums, M, S), M, S, geometry.B)
-        if not self.unit:
-            return value, GM, GS
-        # Through S = A/‖A‖: the part along A is lost.
-        return value, GM, (GS - np.sum(GS * S, axis=1, keepdims=True) * S) / _norms(A)
-
-    def sums(self, geometry: ProxyGeometry, M: np.ndarray, S: np.ndarray) -> tuple:
-        """What the points of one geometry add."""
-        n = self.n
-
-        def partials(part: slice, d: np.ndarray, h: np.ndarray):
-            y = geometry.y[part]
-            value, C = self.softmax.value_and_partials(d, y, geometry.labels)
-            if self.perturbation is None:
-                return value / n, C / n, None
-            same, other = nearest_proxies(d, y, geometry.labels)
-            rows = np.arange(len(d))
-            total, da, db, dh = self.perturbation.value_and_partials(
-                d[rows, same], d[rows, other], h[same, other], signed=True
-            )
-            weight = self.perturbation.weight
-            H = np.zeros_like(h)
-            for partial, index in ((da, same), (db, other)):
-                C[rows, index] += weight * np.asarray(partial)
-            np.add.at(H, (same, other), weight * np.asarray(dh))
-            return (value + weight * total) / n, C / n, H / n
-
-        return geometry.sums(M, S, partials)
-
-
 def _lengths(X: np.ndarray) -> tuple[float, float, int]:
-    """Of some rows: the sum of lengths, that of squared lengths, and how many do not have length 1."""
+    """The sum of the lengths of some rows, that of the squared lengths, and how many do not have length 1."""
     norms = np.linalg.norm(X, axis=1)
     return float(norms.sum()), float(np.sum(norms**2)), int(np.sum(np.abs(norms - 1.0) > 1e-9))
 
 
-def _of_unit_length(X: np.ndarray) -> np.ndarray:
-    """The rows, scaled to length 1; zeros stay."""
+def _warn_if_all_equal(X: np.ndarray, scaled: bool) -> None:
+    """Warn if no two rows differ, or by so little that squares are 0: every metric classifies them alike."""
+    if not np.any((X - X[0]) ** 2):
+        warnings.warn(
+            f"ProxyNCA: all rows are the same{', once they are scaled to a common length' if scaled else ''}, so there "
+            "is nothing to learn.",
+            ConvergenceWarning,
+            stacklevel=3,
+        )
+
+
+def _to_unit_length(X: np.ndarray) -> np.ndarray:
+    """Scale the rows to length 1; rows of zeros stay."""
     norms = np.linalg.norm(X, axis=1, keepdims=True)
     return np.divide(X, norms, out=np.zeros_like(X), where=norms > 0)
-
-
-def _norms(A: np.ndarray) -> np.ndarray:
-    norm = np.linalg.norm(A, axis=1, keepdims=True)
-    return np.where(norm > 0, norm, 1.0)
-
-
-class _Told:
-    """The run over several turns: one trace, one callback, and when to stop."""
-
-    def __init__(self, learner: ProxyNCA):
-        self._learner = learner
-        self.trace: list[float] = []
-        self.n_evaluations = 0
-        self.stop = False
-
-    @property
-    def value(self) -> float:
-        return self.trace[-1] if self.trace else np.inf
-
-    def turn(self, steps: int | None) -> Callable[[Progress], bool]:
-        """A callback that ends a turn after so many steps."""
-        offset = len(self.trace)
-
-        def callback(progress: Progress) -> bool:
-            learner = self._learner
-            if learner.verbose and (learner.verbose > 1 or progress.iteration % 10 == 0):
-                print(f"[ProxyNCA] step {offset + progress.iteration:4d}   objective {progress.value:.6g}")
-            asked = callable(learner.callback) and learner.callback(progress) is True
-            self.stop = self.stop or asked or progress.value < _ENOUGH
-            return self.stop or progress.iteration == steps
-
-        return callback
-
-    def add(self, *solutions: Solution) -> None:
-        for solution in solutions:
-            self.trace += solution.trace if not self.trace else solution.trace[1:]
-            self.n_evaluations += solution.n_evaluations

@@ -1,25 +1,24 @@
-"""A learner behind a linear reduction, robust in the space before it."""
+"""A learner after a linear reduction, with margins in the space before it."""
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.decomposition import PCA
 from sklearn.utils.validation import validate_data
 
+from holdfast.backends import refuse_collection
 from holdfast.geometry.shape import linear_part
 from holdfast.learners.base import MetricLearner
 from holdfast.learners.lmnn import LMNN
 from holdfast.metric import components_of_factor
-from holdfast.rows import refuse_collection
 
 
 class Reduced(MetricLearner):
-    """``M_x = Dᵀ M D``: the metric on the inputs x of a learner that sees ``z = D x + d``.
+    """``M_x = Dᵀ M D``: the metric on the inputs x of a learner fitted on ``z = D x + d``.
 
-    ``fit`` fits the reduction, tells it to the learner's perturbation loss (whose margins are then those of
+    ``fit`` fits the reduction, passes it to the learner's perturbation loss (whose margins are then those of
     the *inputs*, supplement A.1 of the paper), and fits the learner on the reduced data. The result is a
     metric on the inputs: nothing has to be folded in afterwards, neither by ``transform`` nor by a
     certificate. ``make_pipeline(PCA(), LMNN(...))`` gives the same distances, but there the perturbation
-    loss knows of no space before the PCA.
+    loss measures margins after the PCA.
 
     Parameters
     ----------
@@ -38,7 +37,7 @@ class Reduced(MetricLearner):
         L of ``M_x = LᵀL``.
     n_features_in_ : int
     feature_names_in_ : ndarray of str
-        Only if ``fit`` saw named columns.
+        Only if the columns passed to ``fit`` have names.
 
     References
     ----------
@@ -59,8 +58,10 @@ class Reduced(MetricLearner):
 
     def fit(self, X, y=None):
         """Learn the reduction from X, then the metric from what it makes of X, and y."""
-        refuse_collection(self, X)
+        refuse_collection("Reduced", X)
         X, y = validate_data(self, X, y, dtype=np.float64, order="C", ensure_min_samples=2)
+        from sklearn.decomposition import PCA  # here, because it brings a quarter of scikit-learn along
+
         self.reduction_ = PCA(0.95, svd_solver="full") if self.reduction is None else clone(self.reduction)
         Z = np.asarray(self.reduction_.fit_transform(X, y), dtype=np.float64)
         D = linear_part(self.reduction_)

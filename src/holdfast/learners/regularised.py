@@ -1,18 +1,20 @@
-"""What the learners with a regulariser of M in place of pull have in common."""
+"""The abstract learner with a regulariser of M in place of pull."""
 
 from abc import abstractmethod
-from collections.abc import Sequence
 
-from holdfast.learners.triplet_learner import Term, TripletLearner
+from holdfast.backends import Terms
+from holdfast.learners.ranges import PERTURBATION, Ranges, Stages, powers_of_ten
+from holdfast.learners.term_learner import TermLearner
 from holdfast.parameters import check_number
 from holdfast.terms import Push
 from holdfast.terms.base import MatrixTerm
 
 
-class RegularisedLMNN(TripletLearner):
+class RegularisedLMNN(TermLearner):
     """``push + weight · regulariser(M) + perturbation``; a subclass names the regulariser."""
 
-    _when_collapsed = "Lower weight"
+    _collapse_advice = "Lower weight"
+    _optimal_in_span = True  # for norms and divergences of eigenvalues; the subclasses say what holds outside
 
     def __init__(
         self,
@@ -39,11 +41,20 @@ class RegularisedLMNN(TripletLearner):
         self.verbose = verbose
 
     @abstractmethod
-    def _regulariser(self) -> MatrixTerm:
-        """The term that stands where LMNN has pull."""
+    def make_regulariser(self) -> MatrixTerm:
+        """The term in place of LMNN's pull."""
 
-    def _terms(self) -> Sequence[tuple[float, Term]]:
-        return [(1.0, Push()), (self.weight, self._regulariser())]
+    def make_terms(self) -> Terms:
+        """Push and the regulariser."""
+        return [(1.0, Push()), (self.weight, self.make_regulariser())]
+
+    def default_ranges(self) -> Stages:
+        """The paper's ranges; the perturbation loss is searched in a second stage, around the best of the first."""
+        own = self._own_ranges()
+        return own if self.perturbation is None else (own, PERTURBATION)
+
+    def _own_ranges(self) -> Ranges:
+        return {"weight": powers_of_ten(-6, 2)}
 
     def _check(self) -> None:
         check_number(type(self).__name__, "weight", self.weight, above=0)

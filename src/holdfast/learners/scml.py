@@ -1,22 +1,26 @@
 """Sparse compositional metric learning, with or without the perturbation loss."""
 
-from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
+from holdfast.backends import ObjectiveLike, Terms, TripletData
 from holdfast.constraints import local_bases, triplet_bases
 from holdfast.constraints.bases import check_bases
-from holdfast.learners.triplet_learner import Term, TripletLearner
-from holdfast.objective import Objective
+from holdfast.learners.minimise import default_start
+from holdfast.learners.precomputed import Precomputed
+from holdfast.learners.ranges import PERTURBATION, Ranges, powers_of_ten
+from holdfast.learners.span import Span
+from holdfast.learners.term_learner import TermLearner
 from holdfast.parameters import check_count, check_number
 from holdfast.solvers import Solution, Solver
 from holdfast.spaces import BasisWeights, Space
 from holdfast.terms import Push, Trace
 
-_ROWS = 20_000  # of a collection, bases are made from a sample of so many
+_SAMPLE_SIZE = 20_000  # rows of a Dask collection that the bases are made from; they fit the memory of this process
 
 
-class SCML(TripletLearner):
+class SCML(TermLearner):
     """``push + eta · ‖w‖₁ + weight · perturbation``, over ``M = Σ_k w_k b_k b_kᵀ`` with ``w ≥ 0``.
 
     The b_k have unit norm, so that ``‖w‖₁ = tr M``. With a :class:`~holdfast.Perturbation` this is the
@@ -34,8 +38,8 @@ class SCML(TripletLearner):
         Weight of the L1 norm: the larger, the fewer bases are used. At least 0.
     basis : array-like of shape (n_basis, n_features) or None, default=None
         Bases of your own, scaled to unit norm. None makes Fisher discriminants of local regions; see
-        :func:`~holdfast.constraints.local_bases`. Of a Dask collection a random sample of about 20,000 rows is
-        looked at, in which every class has its share.
+        :func:`~holdfast.constraints.local_bases`. From a Dask collection they are made of a random sample
+        of about 20,000 rows, in which every class has its share.
     perturbation : Perturbation or None, default=None
         The loss that enlarges the adversarial margin.
     solver : solver or None, default=None
@@ -77,7 +81,7 @@ class SCML(TripletLearner):
     True
     """
 
-    _when_collapsed = "Lower eta"
+    _collapse_advice = "Lower eta"
 
     def __init__(
         self,
@@ -109,41 +113,56 @@ class SCML(TripletLearner):
         self.callback = callback
         self.verbose = verbose
 
-    def _terms(self) -> Sequence[tuple[float, Term]]:
+    def make_terms(self) -> Terms:
+        """Push and the trace, which is the L1 norm of the weights."""
         return [(1.0, Push()), (self.eta, Trace())]
 
-    def _space(self, solver: Solver, objective: Objective) -> Space:
-        return BasisWeights(self.basis_, self._weights())
+    def make_space(self, solver: Solver, objective: ObjectiveLike) -> Space:
+        """Non-negative weights of the bases."""
+        return BasisWeights(self.basis_, self._check_weights())
+
+    def make_basis(self, X: np.ndarray, y: np.ndarray) -> np.ndarray:
+        """The bases that ``fit(X, y)`` would make; pass them as ``basis`` to make them once for many fits."""
+        return local_bases(X, y, self._n_basis(X), self.random_state)
+
+    def default_ranges(self) -> Ranges:
+        """The paper's ranges."""
+        return {"eta": powers_of_ten(-5, 3), **({} if self.perturbation is None else PERTURBATION)}
+
+    def precompute(self, X: np.ndarray, y: np.ndarray) -> Precomputed:
+        """The triplets of these rows, and the bases, unless they were given."""
+        parameters = {"basis": self.make_basis(X, y)} if self.basis is None else {}
+        return Precomputed(parameters, super().precompute(X, y).arguments)
+
+    def warm_start(self) -> dict[str, Any]:
+        """The bases and their weights."""
+        return {"basis": self.basis_, "init": self.w_}
 
     def _check(self) -> None:
         check_number("SCML", "eta", self.eta, at_least=0)
         if self.n_basis is not None:
             check_count("SCML", "n_basis", self.n_basis)
 
-    def _look_at(self, data) -> None:
+    def _prepare(self, data: TripletData) -> None:
         if self.basis is not None:
             self.basis_ = check_bases(self.basis, data.shape[1])
         elif data.labelled:
-            self.basis_ = self.make_basis(*data.sample(_ROWS, self.random_state))
+            self.basis_ = self.make_basis(*data.sample(_SAMPLE_SIZE, self.random_state))
         else:
             points, triplets = data.points_and_triplets()
-            self.basis_ = triplet_bases(points, triplets, self._count(points), self.random_state)
+            self.basis_ = triplet_bases(points, triplets, self._n_basis(points), self.random_state)
 
-    def make_basis(self, X: np.ndarray, y: np.ndarray) -> np.ndarray:
-        """The bases that ``fit(X, y)`` would make; pass them as ``basis`` to make them once for many fits."""
-        return local_bases(X, y, self._count(X), self.random_state)
-
-    def _count(self, X) -> int:
+    def _n_basis(self, X: np.ndarray) -> int:
         if self.n_basis is not None:
             return self.n_basis
         n, p = X.shape
         return 1000 if n >= 10_000 or p >= 100 else 400 if n >= 500 else 200
 
-    def _start(self, n_features: int) -> None:
-        return None  # weights, not a metric: see _space
+    def _start(self, objective: ObjectiveLike, solver: Solver, span: Span | None) -> np.ndarray:
+        return default_start(objective, solver, "SCML")  # init holds weights, which the space starts from
 
-    def _weights(self) -> np.ndarray | None:
-        """The weights the user chose to start from, checked."""
+    def _check_weights(self) -> np.ndarray | None:
+        """The weights that the user chose to start from, checked."""
         if self.init is None:
             return None
         w = np.asarray(self.init, dtype=np.float64)
@@ -153,9 +172,6 @@ class SCML(TripletLearner):
             )
         return w
 
-    def _resume(self) -> dict[str, object]:
-        return {"basis": self.basis_, "init": self.w_}
-
-    def _keep(self, solution: Solution) -> None:
+    def _store(self, solution: Solution) -> None:
         self.w_ = solution.x
         self.n_active_basis_ = int(np.count_nonzero(solution.x))

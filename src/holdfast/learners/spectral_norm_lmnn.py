@@ -1,4 +1,4 @@
-"""Large-margin nearest neighbours, with the strongest direction held down."""
+"""Large-margin nearest neighbours with a penalty on the largest eigenvalue."""
 
 from holdfast.learners.regularised import RegularisedLMNN
 from holdfast.terms import SpectralNorm
@@ -8,6 +8,9 @@ class SpectralNormLMNN(RegularisedLMNN):
     """``push + weight · λ_max(M) + perturbation``, over positive semi-definite M: the paper's SN.
 
     The spectral norm takes the place of LMNN's pull.
+
+    With more features than rows, M is learned on the span of the differences between rows, as for
+    :class:`~holdfast.LMNN`: weight outside cannot lower the norm.
 
     Parameters
     ----------
@@ -36,5 +39,6 @@ class SpectralNormLMNN(RegularisedLMNN):
     True
     """
 
-    def _regulariser(self) -> SpectralNorm:
+    def make_regulariser(self) -> SpectralNorm:
+        """The spectral norm."""
         return SpectralNorm()

@@ -1,7 +1,7 @@
-"""Tell: an audit as one dict, and the dict as JSON, HTML and Markdown; displays for notebooks.
+"""The summary of an audit as JSON, HTML and Markdown; displays for notebooks.
 
-``summarise`` makes the dict from an :class:`~holdfast.audit.AuditResult`; everything else is rendered from
-it, so a report can be made again from ``report.json``.
+Everything in a report is rendered from one dict, which :func:`holdfast.audit.summarise` makes, so a report
+can be made again from ``report.json``.
 """
 
 from holdfast.report.displays import BoundaryDisplay as BoundaryDisplay
@@ -10,5 +10,5 @@ from holdfast.report.displays import MarginDisplay as MarginDisplay
 from holdfast.report.displays import MetricDisplay as MetricDisplay
 from holdfast.report.html import render_html as render_html
 from holdfast.report.markdown import render_markdown as render_markdown
-from holdfast.report.summary import summarise as summarise
+from holdfast.report.write import summarise as summarise
 from holdfast.report.write import write_report as write_report

@@ -4,15 +4,15 @@ import base64
 import hashlib
 import json
 
+from holdfast.numerics.formatting import number, percent
 from holdfast.report.figures import accuracy_curve, heat_map, histograms, lines
-from holdfast.report.numbers import number, percent
-from holdfast.report.summary import FORMAT
+from holdfast.report.summary_format import check_summary
 
 
 def render_html(summary: dict) -> str:
-    """The report of a summary, as made by ``summarise`` or read from ``report.json``.
+    """Render a summary, as ``summarise`` makes it or ``report.json`` holds it.
 
-    All text is escaped by the template engine. What the script reads is embedded as JSON that cannot end its
+    All text is escaped by the template engine. The data for the script is embedded as JSON that cannot end its
     element, and a content security policy lets no script run but the report's own, known by its hash.
 
     Parameters
@@ -41,26 +41,15 @@ def render_html(summary: dict) -> str:
     return environment.get_template("report.html").render(
         s=summary,
         figures=_figures(summary),
-        embedded=embedded(_for_the_script(summary)),
+        embedded=script_json(_script_data(summary)),
         style=environment.loader.get_source(environment, "report.css")[0],
         script=script,
         script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
     )
 
 
-def check_summary(summary: dict) -> None:
-    """Raise ``ValueError`` unless this is a summary this version can show."""
-    if not isinstance(summary, dict) or summary.get("kind") != "holdfast audit":
-        raise ValueError("This is not the summary of a holdfast audit: it is made by holdfast.report.summarise.")
-    if summary.get("format") != FORMAT:
-        raise ValueError(
-            f"The summary has format {summary.get('format')!r}, but this version of holdfast reads {FORMAT}: "
-            "use the version that wrote it, or run the audit again."
-        )
-
-
-def _for_the_script(summary: dict) -> dict:
-    """The part of the summary that hovering and the slider read."""
+def _script_data(summary: dict) -> dict:
+    """The part of the summary that hovering and the slider use."""
     curve, metric = summary["curve"], summary["metric"]
     return {
         "models": summary["models"],
@@ -75,22 +64,22 @@ def _for_the_script(summary: dict) -> dict:
     }
 
 
-def embedded(summary: dict) -> str:
+def script_json(data: dict) -> str:
     """JSON for a script element: nothing in it can end the element or begin a comment.
 
     Examples
     --------
-    >>> embedded({"name": "</script><!--&"})
+    >>> script_json({"name": "</script><!--&"})
     '{"name":"\\\\u003c/script\\\\u003e\\\\u003c!--\\\\u0026"}'
     """
-    text = json.dumps(summary, allow_nan=False, separators=(",", ":"))  # ASCII only
+    text = json.dumps(data, allow_nan=False, separators=(",", ":"))  # ASCII only
     for sign in "<>&":
         text = text.replace(sign, f"\\u{ord(sign):04x}")
     return text
 
 
 def _figures(summary: dict) -> dict:
-    """Every figure the summary has data for."""
+    """The figures the summary has data for."""
     models = summary["models"]
     figures: dict = {"curve": {"wide": accuracy_curve(summary, 912, 360), "narrow": accuracy_curve(summary, 400, 300)}}
     radii = summary["radii"]
@@ -118,31 +107,32 @@ def _figures(summary: dict) -> dict:
 
 def _training_figure(summary: dict):
     """The objectives relative to their starts; None if no learner has one."""
-    traces, told = [], []
+    traces, ends = [], []
     for k, model in enumerate(summary["models"]):
         trace = summary["training"].get(model["key"])
         if trace and None not in trace["objective"] and trace["objective"][0] > 0:
             relative = [value / trace["objective"][0] for value in trace["objective"]]
             traces.append((f"m{k}", trace["iteration"], relative))
-            told.append(f"{model['method']} ends at {percent(relative[-1])}")
+            ends.append(f"{model['method']} ends at {percent(relative[-1])}")
     if not traces:
         return None
-    label = f"Training objective relative to its start. {'; '.join(told)}."
+    label = f"Training objective relative to its start. {'; '.join(ends)}."
     return lines(traces, "iteration", label, lambda value: f"{100 * value:.0f} %")
 
 
 def _metric_figures(models: list[dict], metric: dict) -> dict:
+    """Heat maps and spectra of the metrics."""
     shown = [(k, m, metric["models"][m["key"]]) for k, m in enumerate(models) if m["key"] in metric["models"]]
     heat = {
         m["key"]: heat_map(metric["features"], own["matrix"], f"Heat map of the metric of {m['method']}.")
         for _, m, own in shown
     }
     spectra = [(f"m{k}", list(range(1, len(own["spectrum"]) + 1)), own["spectrum"]) for k, _, own in shown]
-    told = "; ".join(f"{m['method']}: strongest {percent(own['spectrum'][0])}" for _, m, own in shown)
+    strongest = "; ".join(f"{m['method']}: strongest {percent(own['spectrum'][0])}" for _, m, own in shown)
     spectrum = lines(
         spectra,
         "direction, strongest first",
-        f"Share of each direction in the metric, falling. {told}.",
+        f"Share of each direction in the metric, falling. {strongest}.",
         lambda value: f"{100 * value:.0f} %",
         dots=True,
     )

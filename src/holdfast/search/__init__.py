@@ -1,9 +1,9 @@
 """Tuning: the paper's random search, with ranges that depend on the data and on each other."""
 
-from holdfast.search.folds import adversarial_margins as adversarial_margins
-from holdfast.search.folds import g_mean as g_mean
+from holdfast.learners.ranges import Known as Known
+from holdfast.learners.ranges import Ranges as Ranges
+from holdfast.learners.ranges import Uniform as Uniform
+from holdfast.search.default_ranges import SPACES as SPACES
+from holdfast.search.margins import adversarial_margins as adversarial_margins
 from holdfast.search.perturbation_search import PerturbationSearchCV as PerturbationSearchCV
-from holdfast.search.ranges import SPACES as SPACES
-from holdfast.search.ranges import Known as Known
-from holdfast.search.ranges import Space as Space
-from holdfast.search.ranges import Uniform as Uniform
+from holdfast.search.scores import g_mean as g_mean

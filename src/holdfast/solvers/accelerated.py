@@ -2,7 +2,12 @@
 
 import numpy as np
 
-from holdfast.solvers.base import Callback, Function, Run, Solution, Solver
+from holdfast.solvers.base import Function, Solver
+from holdfast.solvers.convergence import small_decrease
+from holdfast.solvers.progress import Callback
+from holdfast.solvers.run import Run
+from holdfast.solvers.solution import Solution
+from holdfast.solvers.stop_reason import StopReason
 from holdfast.spaces import Space
 
 
@@ -36,8 +41,8 @@ class AcceleratedProximalGradient(Solver):
     schemes", Foundations of Computational Mathematics 15, 2015.
     """
 
-    needs = "project"
-    rescales = False  # the paper starts at weights of one, on rows of unit length
+    requires = ("project",)
+    rescale_default_start = False  # the paper starts at weights of one, on rows of unit length
 
     def __init__(
         self,
@@ -57,35 +62,35 @@ class AcceleratedProximalGradient(Solver):
 
     def minimize(self, fun: Function, space: Space, x0: np.ndarray, callback: Callback | None = None) -> Solution:
         """The lowest point found from x0."""
-        project = self.offer(space)
+        project = self.require(space).project
         run = Run(self, fun, callback)
         x, step = x0, self.learning_rate
         value, gradient = run.evaluate(x)
-        stopped = "stopped by the callback" if run.record(value, step, x) else None
+        stopped = StopReason.CALLBACK if run.record(value, step, x) else None
         y, at_y, momentum = x, (value, gradient), 1.0
         while stopped is None and len(run.trace) <= self.max_iter and np.isfinite(value):
             step *= self.grow
             found = self._step(run, project, y, at_y, step)
             if found is None or found[1] > value:
                 if y is x:
-                    stopped = "no lower objective along the gradient"
+                    stopped = StopReason.NO_STEP
                 else:  # start the momentum anew
                     y, at_y, momentum = x, (value, gradient), 1.0
                 continue
             previous, (x, value, gradient, step) = x, found
             if run.record(value, step, x):
-                stopped = "stopped by the callback"
-            elif self._settled(run.trace):
-                stopped = f"the objective fell by less than {self.tol:g} of itself over {self.patience} iterations"
+                stopped = StopReason.CALLBACK
+            elif small_decrease(run.trace, self.tol, self.patience):
+                stopped = StopReason.SMALL_DECREASE
             else:
                 momentum, before = (1.0 + np.sqrt(1.0 + 4.0 * momentum**2)) / 2.0, momentum
-                # y may leave the set (weights below zero): the objective is asked only inside it.
+                # y may leave the set (weights below zero): the objective is evaluated only inside it.
                 y = project(x + (before - 1.0) / momentum * (x - previous))
                 at_y = run.evaluate(y)
         return run.finish(x, value, stopped)
 
     def _step(self, run: Run, project, y, at_y, step: float):
-        """The first point, value, gradient and step length that keep the promise of the gradient at y."""
+        """The first point, with value, gradient and step length, where the quadratic bound at y holds; None if none."""
         value, gradient = at_y
         if not np.isfinite(value):
             return None
@@ -98,8 +103,3 @@ class AcceleratedProximalGradient(Solver):
                 return x, reached, g, step
             step *= self.shrink
         return None
-
-    def _settled(self, trace: list[float]) -> bool:
-        if len(trace) <= self.patience:
-            return False
-        return trace[-self.patience - 1] - trace[-1] <= self.tol * abs(trace[-1])

@@ -2,7 +2,12 @@
 
 import numpy as np
 
-from holdfast.solvers.base import Callback, Function, Run, Solution, Solver
+from holdfast.solvers.base import Function, Solver
+from holdfast.solvers.convergence import small_changes
+from holdfast.solvers.progress import Callback
+from holdfast.solvers.run import Run
+from holdfast.solvers.solution import Solution
+from holdfast.solvers.stop_reason import StopReason
 from holdfast.spaces import Space
 
 
@@ -31,8 +36,8 @@ class ProjectedGradient(Solver):
     supplement D.2; the last two parameters are those of their published code.
     """
 
-    needs = "project"
-    rescales = False  # the paper starts at the identity, on rows of unit length
+    requires = ("project",)
+    rescale_default_start = False  # the paper starts at the identity, on rows of unit length
 
     def __init__(
         self,
@@ -54,7 +59,7 @@ class ProjectedGradient(Solver):
 
     def minimize(self, fun: Function, space: Space, x0: np.ndarray, callback: Callback | None = None) -> Solution:
         """The last point of the schedule from x0."""
-        project = self.offer(space)
+        project = self.require(space).project
         run = Run(self, fun, callback)
         x, gamma = x0, self.learning_rate
         value, gradient = run.evaluate(x)
@@ -64,9 +69,9 @@ class ProjectedGradient(Solver):
             x = project(x - gamma * gradient)
             previous, (value, gradient) = value, run.evaluate(x)
             if run.record(value, gamma, x):
-                stopped = "stopped by the callback"
-            elif self._settled(run.trace):
-                stopped = f"the last five changes of the objective are below {self.tol:g} of it"
+                stopped = StopReason.CALLBACK
+            elif len(run.trace) >= self.min_evaluations and small_changes(run.trace, self.tol, 5):
+                stopped = StopReason.SMALL_CHANGES
             if stopped or not np.isfinite(value):
                 break
             if value < previous:
@@ -74,8 +79,3 @@ class ProjectedGradient(Solver):
             else:
                 gamma = max(gamma * self.shrink, self.min_learning_rate)
         return run.finish(x, value, stopped)
-
-    def _settled(self, trace: list[float]) -> bool:
-        if len(trace) < max(self.min_evaluations, 6):
-            return False
-        return np.abs(np.diff(trace[-6:])).max() < self.tol * abs(trace[-1])

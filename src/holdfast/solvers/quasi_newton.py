@@ -1,4 +1,4 @@
-"""Quasi-Newton steps without constraints: the inverse Hessian from past moves, and how far to go along a direction."""
+"""Limited-memory BFGS without constraints: the inverse Hessian from past moves, and a weak Wolfe line search."""
 
 from collections.abc import Callable
 
@@ -9,8 +9,8 @@ from scipy.linalg.lapack import dtrtrs
 from holdfast.solvers.base import Function
 
 _FIRST = 0.1  # of the size of x: the first step, when nothing is known of the curvature
-_LOWER, _FLATTER = 1e-4, 0.9  # of what the slope at the start promises; a step must make f lower and the slope flatter
-_TRIALS = 20
+_DECREASE, _CURVATURE = 1e-4, 0.9  # c1 and c2 of the Wolfe conditions, the customary values
+_TRIALS = 20  # evaluations along a direction, at most: 2^-20 of a step is none
 
 
 class InverseHessian:
@@ -37,7 +37,7 @@ class InverseHessian:
         self._slots: list[int] = []  # rows of S and Y, oldest move first
 
     def learn(self, s: np.ndarray, y: np.ndarray) -> None:
-        """Take in a move; one along which the gradient does not grow says nothing, and is left out."""
+        """Store a move; one without positive curvature ``sᵀy`` is left out, so that H stays positive definite."""
         if not s @ y > 1e-12 * (norm(s) * norm(y)):
             return
         full = len(self._slots) == len(self._S)
@@ -64,7 +64,7 @@ class InverseHessian:
 
 
 def descend(evaluate: Function, x: np.ndarray, memory: int, after: Callable[[], bool]) -> None:
-    """Step down from x until ``after()``, asked after every step, says so, or no step along a direction will do.
+    """Step down from x until ``after()``, called after every step, returns True, or no step lowers f.
 
     Parameters
     ----------
@@ -72,7 +72,7 @@ def descend(evaluate: Function, x: np.ndarray, memory: int, after: Callable[[], 
         ``evaluate(x) -> value, gradient``, both arrays flat.
     x : ndarray of shape (size,)
     memory : int
-        Moves from which the curvature is known.
+        Past moves from which the curvature is estimated.
     after : callable
     """
     H = InverseHessian(memory, x.size)
@@ -92,10 +92,10 @@ def descend(evaluate: Function, x: np.ndarray, memory: int, after: Callable[[], 
 
 
 def _along(evaluate: Function, x: np.ndarray, f: float, g: np.ndarray, d: np.ndarray):
-    """A point x + t d where f is lower and flatter, its value and gradient; None if none is found.
+    """A point x + t d that fulfils the weak Wolfe conditions, its value and gradient; None if none is found.
 
-    Too far, where f is not lower by a share of what the slope promises; too near, where it still falls steeply. Between
-    the two t is halved, which kinks do not mind.
+    t is too long if f does not fall by ``c1 t |slope|``, too short if the slope there is still below ``c2 slope``. In
+    between t is bisected, which works at kinks as well.
 
     References
     ----------
@@ -109,9 +109,9 @@ def _along(evaluate: Function, x: np.ndarray, f: float, g: np.ndarray, d: np.nda
     for _ in range(_TRIALS):
         x_new = x + t * d
         f_new, g_new = evaluate(x_new)
-        if f_new <= f + _LOWER * t * slope:
+        if f_new <= f + _DECREASE * t * slope:
             near, lower = t, (x_new, f_new, g_new)
-            if g_new @ d >= _FLATTER * slope:
+            if g_new @ d >= _CURVATURE * slope:
                 break
         else:
             far = t

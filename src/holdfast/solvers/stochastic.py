@@ -1,4 +1,4 @@
-"""L-BFGS on random samples that grow until a larger one would tell nothing new."""
+"""L-BFGS on random samples that grow until a larger one would change little."""
 
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, nullcontext
@@ -8,16 +8,23 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from holdfast.parameters import check_count, check_number
-from holdfast.solvers.base import Callback, Function, Run, Solution
+from holdfast.solvers.base import Function
 from holdfast.solvers.lbfgs import LBFGS
+from holdfast.solvers.progress import Callback
+from holdfast.solvers.run import Run
+from holdfast.solvers.solution import Solution
+from holdfast.solvers.stop_reason import StopReason
 from holdfast.spaces import Space
 
 
 @runtime_checkable
 class SumOfParts(Protocol):
-    """A function that is a mean over parts (the anchors of the triplets), and can be had over some of them."""
+    """A function that is a mean over parts (the anchors of the triplets), and can be made over some of them."""
 
-    n_parts: int
+    @property
+    def n_parts(self) -> int:
+        """Number of parts."""
+        ...
 
     def sample(self, parts: np.ndarray) -> AbstractContextManager[Function]:
         """The function over the parts with these numbers."""
@@ -80,21 +87,19 @@ class StochasticLBFGS(LBFGS):
 
     def minimize(self, fun: Function, space: Space, x0: np.ndarray, callback: Callback | None = None) -> Solution:
         """The lowest point found from x0 over the last sample."""
-        bounds = self.offer(space)(x0.size)
+        bounds = self.require(space).bounds(x0.size)
         run = Run(self, fun, callback)
         x, before = x0, np.inf  # before: the value over the sample at hand where the last one ended
         for sample, share in self._samples(fun):
             with sample as part:
-                run.turn_to(part, share)
+                run.set_objective(part, share)
                 if run.trace:
                     before = run.evaluate(x)[0]
                 x, value, stopped = self.descend(run, bounds, x)
-            if stopped is None or stopped == "stopped by the callback" or not np.isfinite(value):
+            if stopped in (None, StopReason.CALLBACK) or not np.isfinite(value):
                 break
             if before - value <= self.tol * (self.growth - 1.0) * abs(value):
-                stopped = (
-                    f"more than {share:.0%} of the data would lower the objective by less than {self.tol:g} of itself"
-                )
+                stopped = StopReason.ENOUGH_DATA
                 break
         return run.finish(x, value, stopped)
 

@@ -1,6 +1,7 @@
-"""What an objective sums: triplet terms read a, b, h; matrix terms read M. One import line per term."""
+"""The terms of an objective: triplet terms read a, b, h; matrix terms M; proxy terms the distances to proxies."""
 
 from holdfast.terms.base import MatrixTerm as MatrixTerm
+from holdfast.terms.base import ProxyTerm as ProxyTerm
 from holdfast.terms.base import TripletTerm as TripletTerm
 from holdfast.terms.capped_trace import CappedTrace as CappedTrace
 from holdfast.terms.log_det import LogDet as LogDet

@@ -1,4 +1,4 @@
-"""CappedTrace: all but the strongest directions of the metric should vanish."""
+"""CappedTrace: penalise all but the largest eigenvalues of the metric."""
 
 import numpy as np
 
@@ -9,13 +9,13 @@ from holdfast.terms.base import MatrixTerm
 class CappedTrace(MatrixTerm):
     """``Σ_{k > rank} λ_k(M)``: the sum of all but the ``rank`` largest eigenvalues.
 
-    It is zero exactly where the rank of M is at most ``rank``. Like a trace norm it asks for a low rank, but
-    it leaves the strong directions alone. Not convex.
+    It is zero exactly where the rank of M is at most ``rank``. Like a trace norm it favours a low rank, but
+    it does not shrink the largest eigenvalues. Not convex.
 
     Parameters
     ----------
     rank : int or None
-        How many eigenvalues are free; None is half of them, rounded up.
+        Number of eigenvalues that are not penalised; None is half of them, rounded up.
 
     References
     ----------

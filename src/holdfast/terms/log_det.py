@@ -1,4 +1,4 @@
-"""LogDet: the metric should stay near the identity, and positive definite."""
+"""LogDet: keep the metric near the identity, and positive definite."""
 
 import numpy as np
 from scipy.linalg.lapack import dpotrf, dpotri

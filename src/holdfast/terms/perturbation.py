@@ -1,10 +1,10 @@
-"""Perturbation: small adversarial margins are penalised, in the input space."""
+"""Perturbation: penalise small adversarial margins in the input space."""
 
 import numpy as np
-from numba import njit
 from sklearn.base import clone
 
-from holdfast.geometry.shape import feature_variances, linear_part, slope_matrix
+from holdfast.geometry.shape import input_variances, linear_part, slope_matrix
+from holdfast.numerics.compile import entry
 from holdfast.parameters import check_number
 from holdfast.terms.base import Partials, TripletTerm
 
@@ -15,14 +15,14 @@ class Perturbation(TripletTerm):
     """``Σ_R ([τ² − r²]₊ if f > 0 else τ²)``, ``f = b − a``, ``r² = f² / (4(h + ε))``.
 
     r is the adversarial margin (Eq. 3): the distance, in the input space, from a point to the nearest
-    place where its target is no longer nearer than its impostor. The term plugs into any learner that
-    has triplets: ``LMNN(perturbation=Perturbation(tau=0.2, weight=4.0))``.
+    place where its target is no longer nearer than its impostor. Any learner on triplets takes the term:
+    ``LMNN(perturbation=Perturbation(tau=0.2, weight=4.0))``.
 
     Parameters
     ----------
     tau : float
-        The margin asked for, in the units of the input (of the shape, if one is given). The ε of 1e-10 is
-        meant for features of about unit size: standardise features measured in millions.
+        Margin to reach, in the units of the input (of the shape, if one is given). The ε of 1e-10 assumes
+        features of about unit size: standardise features measured in millions.
     weight : float
         Weight of the term in the objective, the paper's λ.
     shape : array-like of shape (n_inputs, n_inputs) or (n_inputs,), "variance", or None
@@ -31,9 +31,9 @@ class Perturbation(TripletTerm):
         mean: a feature that varies more may be perturbed more, a constant one not at all. None is the
         identity, the Euclidean ball.
     reduction : fitted transformer, array-like of shape (n_features, n_inputs), or None
-        ``D``, if the learner sees ``z = D x + d`` while perturbations happen to x: a matrix, or any fitted
-        transformer that is affine (PCA, whitened or not; a scaler; a pipeline of such). It is kept, fit
-        and all, when the learner is cloned. :class:`~holdfast.Reduced` sets it by itself.
+        ``D``, if the learner is trained on ``z = D x + d`` while perturbations change x: a matrix, or any
+        fitted affine transformer (PCA, whitened or not; a scaler; a pipeline of such). Cloning the learner
+        keeps it fitted. :class:`~holdfast.Reduced` sets it itself.
 
     References
     ----------
@@ -63,12 +63,27 @@ class Perturbation(TripletTerm):
 
         ``signed`` is the paper's revision for proxies: ``τ² + r²`` where f ≤ 0, all three signs flipped.
         """
-        return _perturbation(a, b, h, float(self.tau), signed)
+        da, db, dh = np.empty_like(a), np.empty_like(a), np.empty_like(a)
+        return _perturbation(a, b, h, float(self.tau), signed, da, db, dh), da, db, dh
 
-    def slope_matrix(self, n_features: int, X: np.ndarray | None = None) -> np.ndarray | None:
-        """``B = D A_0⁻¹ Dᵀ`` for points of n_features; None for the identity.
+    @property
+    def reads_variances(self) -> bool:
+        """True if :meth:`slope_matrix` needs the variances of the training data, which cost a pass over it."""
+        return isinstance(self.shape, str) and self.reduction is None
 
-        X, the points the learner sees, is read only for ``shape="variance"``.
+    def slope_matrix(self, n_features: int, variances: np.ndarray | None = None) -> np.ndarray | None:
+        """``B = D A_0⁻¹ Dᵀ``, the inverse shape in the learner's coordinates; None for the identity.
+
+        Parameters
+        ----------
+        n_features : int
+            Number of features of the points the metric is learned on.
+        variances : ndarray of shape (n_features,) or None
+            Variances of these features in the training data; needed only where ``reads_variances``.
+
+        Returns
+        -------
+        ndarray of shape (n_features, n_features), or None
         """
         D = None if self.reduction is None else linear_part(self.reduction)
         if not isinstance(self.shape, str):
@@ -77,15 +92,15 @@ class Perturbation(TripletTerm):
             raise ValueError(
                 f'Perturbation: shape must be a matrix A_0, its diagonal, "variance" or None; got {self.shape!r}.'
             )
-        # A_0⁻¹ = diag(v / v̄), in which a constant feature is no difficulty.
-        v = feature_variances(X, self.reduction)
+        # A_0⁻¹ = diag(v / v̄), which also exists where a feature is constant (v_k = 0).
+        v = input_variances(variances, n_features, self.reduction)
         if not v.mean() > 0:
             raise ValueError('Perturbation: shape="variance" needs a feature that varies; all are constant.')
         inverse = v / v.mean()
         return np.diag(inverse) if D is None else (D * inverse) @ D.T
 
     def __sklearn_clone__(self):
-        """A clone that keeps the fitted reduction, which cloning would otherwise unfit."""
+        """A clone that keeps the fitted reduction; the default clone would return it unfitted."""
         parameters = self.get_params(deep=False)
         kept = parameters.pop("reduction")
         return type(self)(reduction=kept, **{name: clone(value, safe=False) for name, value in parameters.items()})
@@ -96,9 +111,8 @@ class Perturbation(TripletTerm):
         check_number("Perturbation", "weight", self.weight, above=0)
 
 
-@njit(nogil=True, cache=True)
-def _perturbation(a, b, h, tau, signed):
-    da, db, dh = np.empty_like(a), np.empty_like(a), np.empty_like(a)
+@entry
+def _perturbation(a, b, h, tau, signed, da, db, dh):
     limit = tau * tau
     total = 0.0
     for t in range(a.size):  # selections, no branches: the loop runs in vectors
@@ -112,4 +126,4 @@ def _perturbation(a, b, h, tau, signed):
         da[t] = slope
         db[t] = -slope
         dh[t] = slope * half
-    return total, da, db, dh
+    return total

@@ -1,22 +1,22 @@
-"""ProxySoftmax: a point should be near a proxy of its class, compared with all the proxies."""
+"""ProxySoftmax: points should be nearer to proxies of their own class than to those of other classes."""
 
 import numpy as np
-from numba import njit
-from sklearn.base import BaseEstimator
 
+from holdfast.numerics.compile import entry
 from holdfast.parameters import check_number
+from holdfast.terms.base import ProxyTerm
 
 
-class ProxySoftmax(BaseEstimator):
+class ProxySoftmax(ProxyTerm):
     """``Σ_i −log (Σ_{k of i's class} e^{−d_ik/T} / Σ_k e^{−d_ik/T})``: ProxyNCA++.
 
-    ``d_ik`` is the squared distance of point i and proxy k. With one proxy per class this is the loss of
+    ``d_ik`` is the squared distance from point i to proxy k. With one proxy per class this is the loss of
     ProxyNCA++; with several, the probabilities of a class's proxies add up, as those of neighbours do in NCA.
 
     Parameters
     ----------
     temperature : float
-        T: the smaller, the more the nearest proxies alone count.
+        T: the smaller it is, the more the nearest proxies dominate.
 
     References
     ----------
@@ -28,14 +28,7 @@ class ProxySoftmax(BaseEstimator):
         self.temperature = temperature
 
     def value_and_partials(self, d: np.ndarray, y: np.ndarray, labels: np.ndarray) -> tuple[float, np.ndarray]:
-        """The sum, and its derivatives by d; each row of them sums to 0.
-
-        Parameters
-        ----------
-        d : ndarray of shape (n_points, n_proxies)
-        y, labels : int ndarrays
-            Classes of the points, and of the proxies.
-        """
+        """The sum; ``∂d_ik = (q_ik − p_ik)/T``: softmax of −d/T over the proxies of i's class, minus that over all."""
         out = np.empty_like(d)
         return _softmax(d, y, labels, float(self.temperature), out), out
 
@@ -44,7 +37,7 @@ class ProxySoftmax(BaseEstimator):
         check_number("ProxySoftmax", "temperature", self.temperature, above=0)
 
 
-@njit(nogil=True, cache=True)
+@entry
 def _softmax(d, y, labels, temperature, out):
     n, m = d.shape
     total = 0.0
@@ -52,9 +45,10 @@ def _softmax(d, y, labels, temperature, out):
         # Logs of the two sums, each relative to its own nearest proxy, so that neither underflows.
         nearest = nearest_own = np.inf
         for k in range(m):
-            nearest = min(nearest, d[i, k])
-            if labels[k] == y[i]:
-                nearest_own = min(nearest_own, d[i, k])
+            if d[i, k] < nearest:
+                nearest = d[i, k]
+            if labels[k] == y[i] and d[i, k] < nearest_own:
+                nearest_own = d[i, k]
         every = own = 0.0
         for k in range(m):
             e = np.exp((nearest - d[i, k]) / temperature)

@@ -1,8 +1,8 @@
-"""Push: impostors should be farther than targets, by a margin of one."""
+"""Push: impostors should be farther than targets by a margin of one."""
 
 import numpy as np
-from numba import njit
 
+from holdfast.numerics.compile import entry
 from holdfast.terms.base import Partials, TripletTerm
 
 
@@ -17,14 +17,12 @@ class Push(TripletTerm):
 
     def value_and_partials(self, a, b, h) -> Partials:
         """The hinge sum; ∂a = 1 and ∂b = −1 where f ≤ 1."""
-        value, da, db = _push(a, b)
-        return value, da, db, None
+        da, db = np.empty_like(a), np.empty_like(a)
+        return _push(a, b, da, db), da, db, None
 
 
-@njit(nogil=True, cache=True, fastmath={"reassoc", "contract"})  # a sum in any order can run in vectors
-def _push(a, b):
-    da = np.empty_like(a)
-    db = np.empty_like(a)
+@entry(fastmath={"reassoc", "contract"})  # a sum in any order can run in vectors
+def _push(a, b, da, db):
     total = 0.0
     for t in range(a.size):
         gap = 1.0 - (b[t] - a[t])
@@ -32,4 +30,4 @@ def _push(a, b):
         total += gap if gap >= 0.0 else 0.0
         da[t] = active
         db[t] = -active
-    return total, da, db
+    return total

@@ -1,4 +1,4 @@
-"""SpectralNorm: no direction of the metric should be much stronger than the others."""
+"""SpectralNorm: penalise the largest eigenvalue of the metric."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""Trace: the metric should be small, and few of its parts should count."""
+"""Trace: keep the metric small, and a weighted sum of bases sparse."""
 
 import numpy as np
 

@@ -1,19 +1,19 @@
-"""Where a display draws."""
+"""The axes a display draws on, and the name in its legend."""
 
 
-def axes_for(owner: object, ax=None):
-    """The axes to draw on, new ones if none are given; the display remembers them and their figure."""
+def axes_for(display: object, ax=None):
+    """The axes to draw on, new ones if none are given; stored on the display as ``ax_`` and ``figure_``."""
     try:
         import matplotlib.pyplot as plt
     except ImportError as missing:
-        raise ImportError(f"{type(owner).__name__} needs matplotlib: pip install 'holdfast[plot]'") from missing
+        raise ImportError(f"{type(display).__name__} needs matplotlib: pip install 'holdfast[plot]'") from missing
     ax = plt.subplots(layout="constrained")[1] if ax is None else ax
-    owner.ax_, owner.figure_ = ax, ax.figure  # type: ignore[attr-defined]
+    display.ax_, display.figure_ = ax, ax.figure  # type: ignore[attr-defined]
     return ax
 
 
 def name_of(estimator, name: str | None) -> str:
-    """The name given, or that of the last step."""
+    """The given name, or the class of the learner in the last step."""
     if name is not None:
         return name
     steps = getattr(estimator, "steps", None)

@@ -4,15 +4,15 @@ import numpy as np
 
 from holdfast.certificates.certificate import Certificate
 from holdfast.certificates.certify import certify
-from holdfast.certificates.view import as_norm
+from holdfast.certificates.norms import as_norm
+from holdfast.numerics.frames import with_names
 from holdfast.report.displays.axes import axes_for
-from holdfast.report.reading import predict
 
 
 class BoundaryDisplay:
-    """What a model of two features answers where, and how far each row may move.
+    """Decision regions of a model of two features, and how far each row may move.
 
-    Make one with :meth:`from_estimator`. No ball crosses the boundary: that is what is certified.
+    Make one with :meth:`from_estimator`. A certificate says that no ball crosses the boundary.
 
     Parameters
     ----------
@@ -30,7 +30,7 @@ class BoundaryDisplay:
     Attributes
     ----------
     ax_, figure_
-        Where it was drawn.
+        Axes and figure it was drawn on.
     """
 
     def __init__(self, X, y, certificate: Certificate, grid, classes, ball):
@@ -55,7 +55,7 @@ class BoundaryDisplay:
         axes = [np.linspace(a, b, grid_resolution) for a, b in zip(low - room, high + room, strict=True)]
         x0, x1 = np.meshgrid(*axes)
         classes = np.asarray(estimator.classes_)
-        answers = predict(estimator, np.column_stack([x0.ravel(), x1.ravel()]))
+        answers = estimator.predict(with_names(np.column_stack([x0.ravel(), x1.ravel()]), estimator))
         codes = np.searchsorted(classes, answers).reshape(x0.shape)
         turn = np.linspace(0, 2 * np.pi, 128, endpoint=False)
         directions = np.column_stack([np.cos(turn), np.sin(turn)])
@@ -63,7 +63,7 @@ class BoundaryDisplay:
         return cls(X, y, certificate, (x0, x1, codes), classes, ball).plot(ax=ax)
 
     def plot(self, ax=None, *, balls: bool = True, adversarial: bool = True) -> "BoundaryDisplay":
-        """Draw regions, points, and as asked balls and the moves to the closest adversarial examples found."""
+        """Draw regions and points, and, on request, balls and the moves to the closest adversarial examples found."""
         ax = axes_for(self, ax)
         from matplotlib import colormaps
         from matplotlib.collections import PolyCollection

@@ -8,7 +8,7 @@ from holdfast.report.displays.axes import axes_for, name_of
 
 
 class CertifiedAccuracyDisplay:
-    """Share of rows that are right and stay so, as the radius grows; the truth lies in the band.
+    """Share of rows that are right and stay so, as the radius grows: certified at least, attacked at most.
 
     Make one with :meth:`from_estimator` or :meth:`from_certificate`.
 
@@ -24,7 +24,7 @@ class CertifiedAccuracyDisplay:
     Attributes
     ----------
     ax_, figure_
-        Where it was drawn.
+        Axes and figure it was drawn on.
 
     Examples
     --------
@@ -58,7 +58,7 @@ class CertifiedAccuracyDisplay:
     def from_certificate(
         cls, certificate: Certificate, y=None, *, radii=None, name: str | None = None
     ) -> "CertifiedAccuracyDisplay":
-        """The display of a certificate that is there already; not drawn yet."""
+        """Make the display of a certificate; it is not drawn yet."""
         if radii is None:
             finite = np.concatenate([b[np.isfinite(b)] for b in (certificate.radius, certificate.upper)])
             radii = np.linspace(0, 1.05 * finite.max() if finite.size else 1.0, 400)

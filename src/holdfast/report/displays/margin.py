@@ -2,13 +2,13 @@
 
 import numpy as np
 
-from holdfast.certificates.view import view
+from holdfast.certificates.voting import neighbor_voter_for
 from holdfast.report.displays.axes import axes_for, name_of
-from holdfast.report.reading import margins_of
+from holdfast.report.model_metrics import input_margins
 
 
 class MarginDisplay:
-    """How far each row is from the point where its nearest impostor is as near as its nearest target.
+    """Histogram of how far each row is from the point where its nearest impostor is as near as its target.
 
     Make one with :meth:`from_estimator`. A margin is a property of one triplet (Eq. 3 of the paper), not yet
     a certificate of a prediction.
@@ -25,7 +25,7 @@ class MarginDisplay:
     Attributes
     ----------
     ax_, figure_
-        Where it was drawn.
+        Axes and figure it was drawn on.
 
     Examples
     --------
@@ -45,25 +45,25 @@ class MarginDisplay:
         cls, estimator, X, y, *, scale=None, frozen=None, reference=None, n_jobs: int | None = None, name=None,
         bins=30, ax=None,
     ) -> "MarginDisplay":  # fmt: skip
-        """Margins of the rows of X, and draw.
+        """Compute the margins of the rows of X, and draw.
 
         Parameters
         ----------
         estimator, X, y, reference, n_jobs
             As for :func:`holdfast.certify`.
         scale : array-like of shape (n_features,), optional
-            What counts as a move of length 1 in each feature, such as its standard deviation.
+            The move of length 1 in each feature, such as its standard deviation.
         frozen : array-like of bool, optional
             Features that do not move.
         name, bins, ax
             As for :meth:`plot`.
         """
         X = np.asarray(X, dtype=np.float64)
-        seen = view(estimator, reference)
+        voter = neighbor_voter_for(estimator, reference)
         units = "the units of X" if scale is None else "multiples of scale"
         scale = np.ones(X.shape[1]) if scale is None else np.asarray(scale, dtype=np.float64)
         frozen = np.zeros(X.shape[1], bool) if frozen is None else np.asarray(frozen, dtype=bool)
-        margins = margins_of(seen, X, np.asarray(y), scale, frozen, n_jobs)
+        margins = input_margins(voter, X, np.asarray(y), scale, frozen, n_jobs)
         if margins is None:
             raise ValueError(
                 "These margins are not defined: the pipeline has a Normalizer, no feature can move, or no row "

@@ -2,16 +2,16 @@
 
 import numpy as np
 
-from holdfast.certificates.view import view
+from holdfast.certificates.voting import neighbor_voter_for
 from holdfast.metric import check_metric
 from holdfast.report.displays.axes import axes_for
-from holdfast.report.reading import metric_of
+from holdfast.report.model_metrics import input_metric
 
-_NAMED = 40  # features beyond which names are left out
+_MAX_NAMES = 40  # features; with more, the names would overlap
 
 
 class MetricDisplay:
-    """The matrix ``M`` of a metric, features named.
+    """Heat map of the matrix ``M`` of a metric.
 
     Make one with :meth:`from_estimator`.
 
@@ -23,7 +23,7 @@ class MetricDisplay:
     Attributes
     ----------
     ax_, figure_
-        Where it was drawn.
+        Axes and figure it was drawn on.
 
     Examples
     --------
@@ -53,9 +53,9 @@ class MetricDisplay:
         ----------
         estimator : fitted learner, classifier or pipeline
         scale : array-like of shape (n_features,), optional
-            M is told for features in these units, such as standard deviations; by default in those of X.
+            M is shown for features in these units, such as standard deviations; by default in those of X.
         feature_names : sequence of str, optional
-            By default those seen in fit.
+            By default those of the data it was fitted on.
         reference : tuple (X_train, y_train), optional
             For scikit-learn's ``KNeighborsClassifier``.
         ax : matplotlib axes, optional
@@ -67,8 +67,8 @@ class MetricDisplay:
             if scale is not None:
                 M = M * np.outer(scale, scale)
         else:
-            seen = view(estimator, reference)
-            M = metric_of(seen, np.ones(seen.n_features) if scale is None else np.asarray(scale, dtype=np.float64))
+            voter = neighbor_voter_for(estimator, reference)
+            M = input_metric(voter, np.ones(voter.n_features) if scale is None else np.asarray(scale, dtype=np.float64))
         return cls(M, feature_names).plot(ax=ax)
 
     def plot(self, ax=None, *, cmap: str = "RdBu", colorbar: bool = True) -> "MetricDisplay":
@@ -76,7 +76,7 @@ class MetricDisplay:
         ax = axes_for(self, ax)
         largest = float(np.abs(self.M).max()) or 1.0
         image = ax.imshow(self.M, cmap=cmap, vmin=-largest, vmax=largest)
-        if self.feature_names is not None and len(self.M) <= _NAMED:
+        if self.feature_names is not None and len(self.M) <= _MAX_NAMES:
             names = [each.replace("$", r"\$") for each in self.feature_names]  # a name is no formula
             ax.set_xticks(range(len(self.M)), names, rotation=90)
             ax.set_yticks(range(len(self.M)), names)

@@ -1,4 +1,4 @@
-"""Figures as lists of marks: the geometry is made here, a template turns it into SVG."""
+"""Figures as lists of marks, which a template turns into SVG."""
 
 from holdfast.report.figures.curve import accuracy_curve as accuracy_curve
 from holdfast.report.figures.heat_map import heat_map as heat_map

@@ -1,11 +1,11 @@
-"""A drawing surface with axes; what is put on it are plain marks, escaped when the template writes them."""
+"""A drawing surface with axes. Its marks are dicts; the template escapes their text."""
 
 import math
 from dataclasses import dataclass, field
 
 
 def ticks(low: float, high: float, about: int = 5) -> list[float]:
-    """Round numbers from low to high, about so many.
+    """Round numbers from low to high, about ``about`` of them.
 
     Examples
     --------
@@ -29,11 +29,11 @@ class Chart:
     ----------
     width, height : float
     label : str
-        What the figure shows, for those who cannot see it.
+        Description for screen readers.
     left, right, top, bottom : float
-        Room around the plot.
+        Margins around the plot.
     marks : list of dict
-        ``kind`` is "path", "rect", "line" or "text"; ``cls`` its classes, ``tip`` what is told on hover.
+        ``kind`` is "path", "rect", "line" or "text"; ``cls`` its CSS classes, ``tip`` its tooltip.
     data : dict
         Written as data attributes, for the script.
     """
@@ -49,17 +49,17 @@ class Chart:
     data: dict = field(default_factory=dict)
 
     def spans(self, x: tuple[float, float], y: tuple[float, float]) -> "Chart":
-        """Say which values the plot spans."""
+        """Set the ranges of values on the two axes."""
         self._x, self._y = x, y
         return self
 
     def x(self, value: float) -> float:
-        """Where a value lies, from the left."""
+        """Pixels from the left edge to a value."""
         low, high = self._x
         return self.left + (value - low) / ((high - low) or 1.0) * (self.width - self.left - self.right)
 
     def y(self, value: float) -> float:
-        """Where a value lies, from the top."""
+        """Pixels from the top edge to a value."""
         low, high = self._y
         inside = self.height - self.top - self.bottom
         return self.height - self.bottom - (value - low) / ((high - low) or 1.0) * inside
@@ -70,7 +70,7 @@ class Chart:
         self.marks.append({"kind": kind, "cls": cls, **attributes})
 
     def path(self, cls: str, points, close: bool = False, **attributes) -> None:
-        """Add a line through points given in values."""
+        """Add a line through points, given as values on the axes."""
         d, before = "", ("", "")
         for x, y in points:
             here = (f"{self.x(x):.1f}", f"{self.y(y):.1f}")
@@ -90,7 +90,7 @@ class Chart:
         self.put("text", cls, x=float(x), y=float(y), text=text, anchor=anchor, **more)
 
     def axes(self, x_label: str, y_label: str, x_format=None, y_format=None, about: int = 5) -> None:
-        """Draw grid lines, numbers and names of the two axes."""
+        """Add grid lines, numbers and names of the two axes."""
         x_format = x_format or (lambda value: f"{value:g}")
         y_format = y_format or x_format
         floor = self.height - self.bottom

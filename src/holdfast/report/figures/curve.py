@@ -1,23 +1,23 @@
 """Certified and attacked accuracy as the radius grows."""
 
+from holdfast.numerics.formatting import number, percent
 from holdfast.report.figures.chart import Chart
-from holdfast.report.numbers import number, percent
 
 
 def accuracy_curve(summary: dict, width: float, height: float) -> Chart:
-    """A band for each model, from what is certified to what no attack was seen to break.
+    """A band for each model, from certified to attacked accuracy.
 
-    The lines fall exactly where an answer does (where there are too many of these, the lower line falls early
-    and the upper one late), so the truth is always within the band.
+    The lines fall exactly at the radii in ``falls`` (where several were merged, the lower line falls early and
+    the upper one late), so the accuracy under the worst attack is always within the band.
     """
     curve, radii = summary["curve"], summary["curve"]["radii"]
     at = curve["at"]
-    told = "; ".join(
+    ends = "; ".join(
         f"{model['method']}: {percent(curve['models'][model['key']]['certified'][0])} at radius 0, "
         f"{percent(curve['models'][model['key']]['certified'][at])} certified at {number(radii[at])}"
         for model in summary["models"]
     )
-    chart = Chart(width, height, f"Accuracy against radius, falling from left to right. {told}.", top=16)
+    chart = Chart(width, height, f"Accuracy against radius, falling from left to right. {ends}.", top=16)
     chart.spans((0.0, radii[-1]), (0.0, 1.0))
     chart.axes("radius, in standard deviations", "", y_format=lambda v: f"{100 * v:.0f} %", about=6)
     for k, model in enumerate(summary["models"]):

@@ -1,13 +1,13 @@
 """A metric as a square of coloured cells."""
 
+from holdfast.numerics.formatting import percent
 from holdfast.report.figures.chart import Chart
-from holdfast.report.numbers import percent
 
 LEVELS = 8  # shades of either sign
 
 
 def heat_map(features: list[str], matrix: list[list[float]], label: str) -> Chart:
-    """Rows named, columns numbered alike; shades grow with the root of the entry.
+    """Cells coloured by entry, rows named, columns numbered; shades grow with the root of the entry.
 
     All cells of one shade are one path, so that a large metric stays a small file.
     """
@@ -17,8 +17,8 @@ def heat_map(features: list[str], matrix: list[list[float]], label: str) -> Char
     size = min(side / n, 40.0)
     top = 22.0
     strongest = sorted(range(n), key=lambda f: -matrix[f][f])[:3]
-    told = ", ".join(f"{features[f]} {percent(matrix[f][f], 0)}" for f in strongest)
-    chart = Chart(440, top + n * size + 4, f"{label} Largest weights: {told}.")
+    largest_weights = ", ".join(f"{features[f]} {percent(matrix[f][f], 0)}" for f in strongest)
+    chart = Chart(440, top + n * size + 4, f"{label} Largest weights: {largest_weights}.")
     shades: dict[int, str] = {}
     for i, row in enumerate(matrix):
         for j, value in enumerate(row):
@@ -44,7 +44,7 @@ def heat_map(features: list[str], matrix: list[list[float]], label: str) -> Char
 
 
 def shade(value: float, largest: float) -> int:
-    """From −8 to 8, 0 for what is too small to see.
+    """The shade of an entry, from −8 to 8; 0 for one too small to see.
 
     Examples
     --------

@@ -1,11 +1,11 @@
-"""Histograms of the models, one above the other on a common axis."""
+"""One histogram for each model, above one another on a common axis."""
 
+from holdfast.numerics.formatting import number
 from holdfast.report.figures.chart import Chart, ticks
-from holdfast.report.numbers import number
 
 
 def histograms(models: list[dict], edges: list[float], found: dict, x_label: str, label: str) -> Chart:
-    """One panel a model, with a line at its median.
+    """One panel for each model, with a line at its median.
 
     Parameters
     ----------
@@ -15,7 +15,7 @@ def histograms(models: list[dict], edges: list[float], found: dict, x_label: str
     found : dict
         By key: ``counts``, ``median``, and optionally ``wrong``, counts drawn on top in grey.
     x_label, label : str
-        Name of the axis; what the figure shows.
+        Name of the axis; description of the figure.
     """
     panel, gap, top, bottom = 112.0, 30.0, 24.0, 42.0
     shown = [(k, model) for k, model in enumerate(models) if model["key"] in found]
@@ -46,8 +46,8 @@ def histograms(models: list[dict], edges: list[float], found: dict, x_label: str
                     base -= size
         chart.put("line", "axis", x1=chart.left, x2=chart.width - chart.right, y1=floor, y2=floor)
         chart.text(f"series m{k}", chart.left, floor - panel - 8, model["method"], "start")
-        told = f"median {number(own['median'])}" if own["median"] is not None else "median: no limit"
-        chart.text("tick", chart.width - chart.right, floor - panel - 8, told, "end")
+        median = f"median {number(own['median'])}" if own["median"] is not None else "median: no limit"
+        chart.text("tick", chart.width - chart.right, floor - panel - 8, median, "end")
         if own["median"] is not None and edges[0] <= own["median"] <= edges[-1]:
             at = chart.x(own["median"])
             chart.put("line", f"median m{k}", x1=at, x2=at, y1=floor - panel, y2=floor)

@@ -1,4 +1,4 @@
-"""A line for each model."""
+"""A line chart with one line for each model."""
 
 from collections.abc import Callable, Sequence
 

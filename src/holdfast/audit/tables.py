@@ -1,0 +1,160 @@
+"""A saved model and a table of the user's: predict, certify and attack its rows, radii in standard deviations."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import StandardScaler
+
+from holdfast.attacks.attack import Attack, attack
+from holdfast.audit.new_rows import NewRows, read_new_rows, split_encoder
+from holdfast.certificates.certificate import Certificate
+from holdfast.certificates.certify import DEFAULT_BUDGET, certify
+from holdfast.certificates.threat import Threat
+from holdfast.datasets.catalogue import CATALOGUE
+from holdfast.datasets.encoder import TableEncoder
+from holdfast.datasets.load import load_dataset
+from holdfast.datasets.table import read_rows
+from holdfast.numerics.frames import with_names
+
+DEVIATIONS = "standard deviations of the training rows"
+
+
+def to_matrix(model, X, allow_unknown: bool = False) -> np.ndarray:
+    """Encode a table as the matrix of numbers that the certified part of a model takes; see :func:`read_new_rows`."""
+    return X.matrix if isinstance(X, NewRows) else read_new_rows(model, X, allow_unknown).matrix
+
+
+def deviations(model) -> np.ndarray | None:
+    """The standard deviation of each feature, if the certified part of a model begins by dividing by it."""
+    first = model[0] if isinstance(model, Pipeline) else None
+    return first.scale_ if isinstance(first, StandardScaler) else None
+
+
+def certify_rows(
+    model,
+    rows,
+    y=None,
+    *,
+    frozen: np.ndarray | None = None,
+    budget: int = DEFAULT_BUDGET,
+    method: str = "auto",
+    n_jobs: int | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> Certificate:
+    """``certify`` with moves measured in standard deviations: ``‖δ / scale‖₂``, adversarial rows in raw units.
+
+    Parameters
+    ----------
+    model : fitted classifier
+        Behind the encoder. If it does not begin with a ``StandardScaler``, radii are in the units of the rows.
+    rows : ndarray or data frame of shape (n_rows, n_features)
+    y, frozen, budget, method, n_jobs
+        As for :func:`holdfast.certify`.
+    progress : callable, optional
+        Called with the number of rows done and their total.
+
+    Returns
+    -------
+    Certificate
+    """
+    if not len(rows):
+        raise ValueError("There are no rows to certify.")
+    scale = deviations(model)
+    found = certify(
+        model, rows, y, threat=_threat(scale, frozen), budget=budget, method=method, n_jobs=n_jobs, progress=progress
+    )
+    return found if scale is None else replace(found, units=DEVIATIONS)
+
+
+def _threat(scale: np.ndarray | None, frozen: np.ndarray | None) -> Threat:
+    """Moves measured by ``‖δ / scale‖₂``."""
+    return Threat(unit=scale, frozen=frozen)
+
+
+def _frozen_columns(encoder: TableEncoder | None) -> np.ndarray | None:
+    """Mask of the encoded columns; None if there are none."""
+    return None if encoder is None or not encoder.frozen_.any() else encoder.frozen_
+
+
+def certify_table(model, X, y=None, *, allow_unknown: bool = False, **options) -> Certificate:
+    """:func:`certify_rows` for a saved model and a table: encoded columns are frozen.
+
+    Parameters
+    ----------
+    model : fitted pipeline
+        As :func:`holdfast.load` gives it.
+    X : data frame, array or NewRows
+    y, **options
+        As for :func:`certify_rows`.
+    allow_unknown : bool, default=False
+        As for :func:`~holdfast.audit.new_rows.read_new_rows`.
+    """
+    encoder, inner = split_encoder(model)
+    rows = with_names(to_matrix(model, X, allow_unknown), inner)
+    return certify_rows(inner, rows, y, frozen=_frozen_columns(encoder), **options)
+
+
+def attack_table(model, X, *, allow_unknown: bool = False, **options) -> Attack:
+    """:func:`holdfast.attack` for a saved model and a table, moves measured as in :func:`certify_rows`."""
+    encoder, inner = split_encoder(model)
+    threat = _threat(deviations(inner), _frozen_columns(encoder))
+    return attack(inner, with_names(to_matrix(model, X, allow_unknown), inner), threat=threat, **options)
+
+
+def predict_table(model, X, *, allow_unknown: bool = False) -> np.ndarray:
+    """Labels of the rows of a table."""
+    _, inner = split_encoder(model)
+    if not hasattr(inner, "predict"):
+        raise ValueError(f"The model is a {type(inner).__name__}, which does not predict.")
+    return inner.predict(with_names(to_matrix(model, X, allow_unknown), inner))
+
+
+def matrix_names(model, n_features: int) -> list[str]:
+    """Names of the columns of :func:`to_matrix`."""
+    encoder, inner = split_encoder(model)
+    names = encoder.feature_names_ if encoder is not None else getattr(inner, "feature_names_in_", None)
+    return [f"x{k}" for k in range(n_features)] if names is None else [str(name) for name in names]
+
+
+def match_labels(model, column) -> np.ndarray:
+    """Convert a column of labels to the type of the model's classes, so that 1, 1.0 and "1" are the same."""
+    known = {str(c): c for c in model.classes_.tolist()}
+    words = []
+    for value in np.asarray(column, dtype=object).tolist():
+        if isinstance(value, float) and value.is_integer():
+            value = int(value)
+        words.append(str(value))
+    unknown = sorted(set(words) - set(known))
+    if unknown:
+        raise ValueError(
+            f"The label {unknown[0]!r} is none of the model's classes ({', '.join(list(known)[:10])}): leave such "
+            "rows out."
+        )
+    return np.asarray([known[word] for word in words])
+
+
+def read_frame(data) -> tuple:
+    """A file, or a named data set, as a data frame; with the labels of a named set, or None."""
+    path = Path(data)
+    if not path.exists() and str(data) in CATALOGUE:
+        from pandas import DataFrame
+
+        dataset = load_dataset(str(data))
+        return DataFrame(dataset.X, columns=dataset.feature_names), dataset.labels
+    return read_rows(path), None
+
+
+def read_labelled(model, data, target: str | None = None) -> tuple:
+    """:func:`read_frame` without the column ``target``, and its labels in the type of the model's classes."""
+    frame, y = read_frame(data)
+    if target is not None and y is None:
+        if target not in frame.columns:
+            raise ValueError(f"There is no column {target!r}; the columns are {', '.join(map(str, frame.columns))}.")
+        if frame[target].isna().any():
+            raise ValueError(f"{int(frame[target].isna().sum())} rows have no {target!r}: leave them out.")
+        y = frame[target].to_numpy()
+        frame = frame.drop(columns=target)
+    return frame, None if y is None else match_labels(model, y)

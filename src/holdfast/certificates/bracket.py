@@ -1,0 +1,179 @@
+"""One function that bounds from below and searches witnesses from above; ``certify`` and ``attack`` both call it."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from holdfast.certificates.certificate import meet
+from holdfast.certificates.engines import solve
+from holdfast.certificates.folding.normalizer import bounds_before_normalizer
+from holdfast.certificates.problems import Bounds, Budget, Problem
+from holdfast.certificates.threat import Moves
+from holdfast.certificates.voting import NeighborVoter, Voter
+from holdfast.certificates.witnesses.segment import segment
+from holdfast.certificates.witnesses.walk import walk
+
+_BLOCK = 256  # rows between two reports of progress; four times as many if there are many reference points
+_MANY = 5_000  # reference points from which on a walk asks the model as rarely as it can
+_VISIBLE = 1e3  # rounding is at most 1e-9 of a comparison below this ratio
+_PUSHES = (0.0, 1e-9, 1e-7, 1e-5, 1e-3)  # a hair beyond the boundary, if need be; each is checked by predict
+
+Progress = Callable[[int, int], object]
+
+
+@dataclass(frozen=True)
+class Bracket:
+    """``radius ≤ smallest move that changes the prediction ≤ upper``, row by row.
+
+    Attributes
+    ----------
+    radius, upper : ndarrays of shape (m,)
+    adversarial : ndarray of shape (m, d)
+        Rows at which the model's own predict was seen to change; NaN where none was found.
+    codes : int ndarray of shape (m,)
+        Predictions, as indices into the classes.
+    """
+
+    radius: np.ndarray
+    upper: np.ndarray
+    adversarial: np.ndarray
+    codes: np.ndarray
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How much work goes into a bracket.
+
+    Attributes
+    ----------
+    fast : bool
+        Whether to leave out searches for the exact radius.
+    witness : bool
+        Whether to look for adversarial points.
+    budget : Budget
+        For each row, where an engine searches.
+    memory : float
+        Megabytes that distances to all reference points may take at once.
+    n_jobs : int or None
+        Threads.
+    """
+
+    fast: bool
+    witness: bool
+    budget: Budget
+    memory: float
+    n_jobs: int | None
+
+
+def bracket(voter: Voter, moves: Moves, rows: np.ndarray, effort: Effort, progress: Progress | None = None) -> Bracket:
+    """Bound every row from below and look for witnesses, block by block.
+
+    Parameters
+    ----------
+    voter : Voter
+    moves : Moves
+        What may move, and how far it is.
+    rows : ndarray of shape (m, d)
+        Checked by ``voter.check_rows``.
+    effort : Effort
+    progress : callable, optional
+        Called with the number of rows done and of all rows, after each block.
+    """
+    codes = voter.predict(rows)
+    many = isinstance(voter, NeighborVoter) and len(voter.points) >= _MANY
+    step = 4 * _BLOCK if many else _BLOCK
+    after = voter.fold.after
+    problem = voter.problem(voter.fold.before, moves) if after is None else voter.problem(after, Moves())
+    parts = []
+    for start in range(0, len(rows), step):
+        part = slice(start, start + step)
+        bounds = _bounds(voter, problem, moves, rows[part], codes[part], effort)
+        if effort.witness:
+            bounds = _with_witnesses(voter, moves, rows[part], codes[part], bounds, effort.n_jobs, many)
+        else:
+            bounds = Bounds(bounds.lower, np.full_like(bounds.lower, np.inf), np.full_like(rows[part], np.nan))
+        parts.append(bounds)
+        if progress is not None:
+            progress(min(start + step, len(rows)), len(rows))
+    radius, upper, adversarial = (np.concatenate(column) for column in zip(*parts, strict=True))
+    return Bracket(radius, upper, adversarial, codes)
+
+
+def _bounds(
+    voter: Voter, problem: Problem, moves: Moves, rows: np.ndarray, codes: np.ndarray, effort: Effort
+) -> Bounds:
+    """The bounds of the engine; behind a Normalizer, of the engine on the sphere, carried back."""
+
+    def run(queries: np.ndarray, inputs: np.ndarray | None) -> Bounds:
+        return solve(
+            problem, queries, codes, inputs,
+            fast=effort.fast, budget=effort.budget, n_jobs=effort.n_jobs, memory=effort.memory,
+        )  # fmt: skip
+
+    if voter.fold.after is None:
+        return run(voter.fold(rows), rows)
+    return bounds_before_normalizer(voter.fold.before, moves, rows, run(voter.fold(rows), None).lower)
+
+
+def _with_witnesses(voter: Voter, moves: Moves, rows, codes, bounds: Bounds, n_jobs, many: bool) -> Bounds:
+    """Radius, upper and moved rows; a witness counts only if the model's own predict changes at it."""
+    best, size = np.full(rows.shape, np.nan), np.full(len(rows), np.inf)
+    # No move at all is no witness: of such a row rounding decides, in another batch otherwise.
+    proposed = np.isfinite(bounds.delta).all(axis=1) & (bounds.delta != 0).any(axis=1)
+    for push in _PUSHES:
+        missing = np.flatnonzero(np.isinf(size) & proposed)
+        if not missing.size:
+            break
+        moved = moves.enforce(rows[missing] + (1.0 + push) * bounds.delta[missing], rows[missing])
+        changed = _changes(voter, rows[missing], moved, codes[missing])
+        hit = missing[changed]
+        best[hit] = moved[changed]
+        size[hit] = moves.lengths(best[hit] - rows[hit])
+    loose = np.flatnonzero(~meet(bounds.lower, size))
+    if loose.size:
+        ends = list(_ends(voter, moves, rows[loose], codes[loose], n_jobs))
+        if many and voter.fold.after is None and isinstance(voter, NeighborVoter):
+            walked = walk(voter, rows[loose], codes[loose], ends, moves.lengths, n_jobs)
+        else:
+            walked = segment(voter.predict, rows[loose], codes[loose], ends, moves.lengths)
+        found = np.flatnonzero(np.isfinite(walked).all(axis=1))
+        kept = _changes(voter, rows[loose[found]], walked[found], codes[loose[found]])
+        walked[found[~kept]] = np.nan
+        length = np.where(np.isfinite(walked).all(axis=1), moves.lengths(walked - rows[loose]), np.inf)
+        better = length < size[loose]
+        best[loose[better]], size[loose[better]] = walked[better], length[better]
+    return Bounds(np.minimum(bounds.lower, size), size, best)
+
+
+def _changes(voter: Voter, rows: np.ndarray, moved: np.ndarray, codes: np.ndarray) -> np.ndarray:
+    """Whether the model's own predict is another at the moved rows: in one batch, and each row alone.
+
+    A matrix product may round a row alone in another way. That is checked where rounding can be seen at all: where the
+    numbers behind the vote are a thousand times as large as the way that the vote moved.
+    """
+    if not len(moved):
+        return np.zeros(0, bool)
+    changed = voter.predict(moved) != codes
+    if not changed.any():
+        return changed
+    way = np.linalg.norm(voter.fold(moved) - voter.fold(rows), axis=1)
+    for row in np.flatnonzero(changed & (voter.fold.sizes(moved) > _VISIBLE * way)):
+        changed[row] = voter.predict(moved[row : row + 1])[0] != codes[row]
+    return changed
+
+
+def _ends(voter: Voter, moves: Moves, rows: np.ndarray, codes: np.ndarray, n_jobs) -> Iterator[np.ndarray]:
+    """Inputs near which another class should win: the shortest moves of the free features to the opponents' places."""
+    chain = voter.fold
+    queries = chain(rows)
+    map_ = chain.before if chain.after is None else chain.before.then(chain.after)
+    free = moves.free(rows.shape[1])
+    back = np.linalg.pinv(map_.W[:, free])
+    # On the way to the sphere a row keeps its length, so that it lands where it should.
+    length = 1.0 if chain.after is None else np.linalg.norm(chain.before(rows), axis=1, keepdims=True)
+    for place in voter.opponents(queries, codes, n_jobs):
+        moved = rows.copy()
+        moved[:, free] += (place - queries) * length @ back.T
+        moved[~np.isfinite(place).all(axis=1)] = np.nan
+        yield moves.enforce(moved, rows)

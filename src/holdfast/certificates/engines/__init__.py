@@ -1,0 +1,55 @@
+"""Engines: algorithms that bound the smallest move that changes a vote.
+
+:data:`ENGINES` is the registry that :func:`choose` reads; an engine is one file here and one entry there.
+"""
+
+import numpy as np
+
+from holdfast.certificates.engines.base import Engine as Engine
+from holdfast.certificates.engines.closed_form import closed_form as closed_form
+from holdfast.certificates.engines.exact_1nn import exact_1nn as exact_1nn
+from holdfast.certificates.engines.exact_knn import exact_knn as exact_knn
+from holdfast.certificates.engines.lower_bound import knn_lower as knn_lower
+from holdfast.certificates.engines.nearby import from_nearby
+from holdfast.certificates.engines.two_sided import two_sided_knn as two_sided_knn
+from holdfast.certificates.problems import Bounds, Budget, NeighborProblem, Problem
+
+# In order of preference: the first that handles a problem is used.
+ENGINES: list[Engine] = [closed_form, exact_1nn, exact_knn, two_sided_knn, knn_lower]
+
+
+def choose(problem: Problem, fast: bool = False) -> Engine:
+    """Choose the first engine of :data:`ENGINES` that handles the problem.
+
+    Parameters
+    ----------
+    problem : Problem
+    fast : bool, default=False
+        Whether to take only engines that do not search.
+    """
+    for engine in ENGINES:
+        if engine.handles(problem) and (engine.fast or not fast):
+            return engine
+    raise TypeError(f"No engine handles a {type(problem).__name__} in the norm {problem.norm.name!r}.")
+
+
+def solve(
+    problem: Problem,
+    queries: np.ndarray,
+    prediction: np.ndarray,
+    inputs: np.ndarray | None,
+    *,
+    fast: bool,
+    budget: Budget,
+    n_jobs: int | None,
+    memory: float,
+) -> Bounds:
+    """Bounds by the engine that :func:`choose` finds, from the nearest reference points where these are enough."""
+    engine = choose(problem, fast)
+    problem, alpha, beta = problem.to_sound_range()
+    queries = alpha * queries
+    if isinstance(problem, NeighborProblem):
+        found = from_nearby(engine, problem, queries, prediction, inputs, n_jobs, memory, budget)
+    else:
+        found = engine(problem, queries, prediction, inputs=inputs, n_jobs=n_jobs, budget=budget)
+    return Bounds(beta * found.lower, beta * found.upper, found.delta)

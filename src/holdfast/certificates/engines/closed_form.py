@@ -1,0 +1,54 @@
+"""Linear classifiers: the smallest move that lets another score reach the first, exactly."""
+
+import numpy as np
+
+from holdfast.certificates.engines.base import Engine
+from holdfast.certificates.kernels.linear import boxed_rows
+from holdfast.certificates.problems import Bounds, Budget, LinearProblem, Problem
+from holdfast.certificates.rounding import score_rounding
+
+
+def _closed_form(
+    problem: LinearProblem,
+    queries: np.ndarray,
+    prediction: np.ndarray,
+    *,
+    inputs: np.ndarray | None,
+    n_jobs: int | None,
+    budget: Budget,
+) -> Bounds:
+    """``r = min_c (u_y − u_c) / ‖T_c − T_y‖*``: one halfspace per class (Lemma R2).
+
+    Inside a box the distance to a halfspace is that of Lemma R4; for the ellipsoid the box is left out below, which
+    is sound, and the two bounds may then differ.
+    """
+    m, C = len(queries), problem.n_classes
+    norm, columns = problem.moves.free_norm, problem.moves.in_units(problem.T)
+    error, rate = score_rounding(problem, inputs, m)  # of each score: (m, C), and its growth with a move (C,)
+    down, up = problem.room(inputs, m)
+    lower, move = np.full(m, np.inf), np.full((m, columns.shape[1]), np.nan)
+    for c in range(C):
+        A = columns[c] - columns[prediction]  # (m, n_free)
+        level = np.take_along_axis(queries, prediction[:, None], axis=1)[:, 0] - queries[:, c]
+        missing = level - error[:, c] - np.take_along_axis(error, prediction[:, None], axis=1)[:, 0]
+        slope, growth = norm.dual_lengths(A), rate[c] + rate[prediction]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            radius = np.where(missing > 0, missing / (slope * (1 + 1e-14) + growth) * (1 - 1e-15), 0.0)
+        # A witness goes beyond the boundary by twice the error of the scores: every evaluation sees it.
+        reach = np.divide(level, slope, out=np.zeros(m), where=slope > 0)
+        aim = level + 2.0 * (level - missing + growth * reach)
+        step = norm.steepest(A) * np.divide(aim, slope, out=np.full(m, np.nan), where=slope > 0)[:, None]
+        if up.size and norm.uses_box:
+            boxed_rows(A, missing, aim, growth, norm.code, down, up, radius, step)
+        other = prediction != c
+        better = other & (radius < lower)
+        lower[better] = radius[better]
+        move[better] = step[better]
+    return problem.bounds(queries, prediction, inputs, lower, move)
+
+
+def _handles(problem: Problem) -> bool:
+    return isinstance(problem, LinearProblem)
+
+
+closed_form = Engine("closed_form", _closed_form, _handles, tight=True, fast=True)

@@ -1,0 +1,111 @@
+"""Certificates from the points in reach: a far point takes no part in any vote near a query."""
+
+import numpy as np
+
+from holdfast.certificates.engines.base import Engine
+from holdfast.certificates.kernels.rounding import Rounding
+from holdfast.certificates.problems import Bounds, Budget, NeighborProblem
+from holdfast.certificates.rounding import query_rounding, rounding_of
+from holdfast.numerics.threads import map_blocks, n_threads, single_threaded_blas
+
+_NEAREST = 2_000  # points that are used first, and at least
+_MORE = 4  # times as many, where they are not enough
+_WORTH = 20_000  # with fewer points than these all are used
+
+
+def from_nearby(
+    engine: Engine,
+    problem: NeighborProblem,
+    queries: np.ndarray,
+    prediction: np.ndarray,
+    inputs: np.ndarray | None,
+    n_jobs: int | None,
+    memory: float,
+    budget: Budget | None = None,
+) -> Bounds:
+    """The bounds of ``engine``, from the nearest points of each query where these are enough (Lemma N1).
+
+    Let the points that are left out be at least ``ρ`` away from a query u, its k-th nearest ``d_k``, and let a
+    move of length R carry u by at most ``t R``. After it a point left out is at least ``ρ − tR`` away, and k
+    points are within ``d_k + tR``: no vote after a move of length up to ``H = (ρ − d_k)/2t`` involves a point
+    left out. So the least of H and a certified radius among the others is a certified radius, and if the radius
+    is below H, it is as tight as with all points. Where it is not, the points are taken that the radius found
+    requires, and where even they are more than half, all.
+
+    Parameters
+    ----------
+    engine : Engine
+    problem, queries, prediction, inputs, n_jobs, budget
+        As for an :class:`~holdfast.certificates.engines.Engine`.
+    memory : float
+        Megabytes that distances from queries to all points may take at once, over all threads.
+
+    Returns
+    -------
+    Bounds
+        A witness longer than H is one of the vote among the nearest points: count the vote of all points at it.
+    """
+    n, m = len(problem.points), len(queries)
+    if n < _WORTH:
+        return engine(problem, queries, prediction, inputs=inputs, n_jobs=n_jobs, budget=budget)
+    queries = np.ascontiguousarray(queries, dtype=np.float64)
+    rounding = query_rounding(problem, queries, inputs)
+    half_squares = 0.5 * np.einsum("nr,nr->n", problem.points, problem.points)
+    lower, upper = np.empty(m), np.empty(m)
+    delta = np.empty((m, problem.T.shape[1]))
+
+    def block(rows: slice) -> None:
+        keys = half_squares - queries[rows] @ problem.points.T  # ½‖u − u_j‖², but for a constant
+        for t in range(rows.start, rows.stop):
+            some = slice(t, t + 1)
+            asked = (queries[some], prediction[some], None if inputs is None else inputs[some])
+            found = _from_nearest(engine, problem, *asked, keys[t - rows.start], rounding_of(rounding, t), budget)
+            lower[t], upper[t], delta[t] = found.lower[0], found.upper[0], found.delta[0]
+
+    threads = n_threads(n_jobs)
+    size = max(1, int(memory * 2**20 / (3 * 8 * n * threads)))  # keys, their copy and their order
+    parts = [slice(start, min(start + size, m)) for start in range(0, m, size)]
+    with single_threaded_blas():
+        map_blocks(block, parts, n_jobs)
+    return Bounds(lower, upper, delta)
+
+
+def _from_nearest(engine, problem: NeighborProblem, query, prediction, inputs, keys, rounding, budget) -> Bounds:
+    """The bounds of one query, from as few of the nearest points as suffice."""
+    n, u = keys.size, query[0]
+    size = max(_NEAREST, 4 * problem.n_neighbors)
+    kept, cut = np.empty(0, np.int64), np.inf  # the points whose keys are below the cut
+    while size < n:
+        if not kept.size:
+            cut = np.partition(keys, size)[size]
+            kept = np.flatnonzero(keys < cut)
+        if kept.size < problem.n_neighbors or kept.size > n // 2:
+            break
+        part = problem.among(kept)
+        found = engine(part, query, prediction, inputs=inputs, n_jobs=1, budget=budget)
+        kth = np.sqrt(np.partition(np.sum((part.points - u) ** 2, axis=1), part.n_neighbors - 1)[part.n_neighbors - 1])
+        if found.lower[0] <= _horizon(problem, kth, 2.0 * cut + u @ u, rounding):
+            return found
+        # As far as the radius found requires; if there is none yet, several times as many points.
+        before, size = kept.size, _MORE * max(size, kept.size)
+        if np.isfinite(found.lower[0]):
+            cut = 0.5 * ((kth + 2.001 * problem.coordinates.lipschitz * found.lower[0]) ** 2 - u @ u)
+            kept = np.flatnonzero(keys < cut)
+        if not before < kept.size or not np.isfinite(found.lower[0]):
+            kept = np.empty(0, np.int64)
+    return engine(problem, query, prediction, inputs=inputs, n_jobs=1, budget=budget)
+
+
+def _horizon(problem: NeighborProblem, kth: float, rho2: float, rounding: Rounding) -> float:
+    """H: the length of moves after which no vote, however rounded, involves a point with ``d² ≥ rho2`` as rounded."""
+    kappa, S, growth = rounding.kappa, rounding.size, rounding.growth
+    lipschitz = problem.coordinates.lipschitz
+    rho2 -= 2.0 * kappa * S * S
+    if rho2 <= kth**2:
+        return 0.0
+    rho = np.sqrt(rho2)
+    if lipschitz == 0.0:
+        return np.inf
+    far = S + growth * (rho - kth) / (2.0 * lipschitz)
+    # (ρ − tR)² − (d_k + tR)² must pass the error κ(S + gR)² of a comparison of two squared distances.
+    return max(0.0, (rho - kth - kappa * far * far / (rho + kth)) / (2.0 * lipschitz)) * (1.0 - 1e-9)

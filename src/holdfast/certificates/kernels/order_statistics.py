@@ -1,0 +1,191 @@
+"""The order-statistic bound on the smallest move that changes a k-NN vote (Lemmas B1 and B2)."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from holdfast.certificates.kernels.halfspace import boxed_radius, dual_length
+from holdfast.certificates.kernels.rounding import safe_radius, slack
+from holdfast.certificates.kernels.sorted_list import contains, insert, insert_key, insert_largest
+from holdfast.certificates.kernels.vectors import subtract
+from holdfast.numerics.compile import ZERO, entry, inner
+
+_TARGETS = 128  # targets j that are used: more tighten E_l only where k is large, and then 2Q are taken
+_REFRESH = 16  # impostors between two updates of the bound
+
+
+class VoteRule(NamedTuple):
+    """The rule of a vote, and the measure of moves.
+
+    Attributes
+    ----------
+    k, n_classes : int
+    norm_code : int
+        Dual length of a slope; see :mod:`~holdfast.certificates.kernels.halfspace`.
+    lipschitz : float
+        t with ``‖a_lj‖* ≤ t ‖u_l − u_j‖₂``.
+    """
+
+    k: int
+    n_classes: int
+    norm_code: int
+    lipschitz: float
+
+
+class Impostors(NamedTuple):
+    """The impostors found so far with their ``E_l^(q)``, and work space.
+
+    Attributes
+    ----------
+    indices : int ndarray of shape (n,)
+    E : ndarray of shape (n, Q)
+    near, targets : ndarrays of shape (n_near,)
+        Squared distances and indices of the nearest targets.
+    keys, first : ndarrays of shape (n_first,)
+        The same of the nearest impostors.
+    present : bool ndarray of shape (n_classes,)
+    by_class, overall, filled : ndarrays of shapes (n_classes, k), (k,) and (n_classes,)
+        The smallest E, and how many there are.
+    row : ndarray of shape (s,)
+    """
+
+    indices: np.ndarray
+    E: np.ndarray
+    near: np.ndarray
+    targets: np.ndarray
+    keys: np.ndarray
+    first: np.ndarray
+    present: np.ndarray
+    by_class: np.ndarray
+    overall: np.ndarray
+    filled: np.ndarray
+    row: np.ndarray
+
+
+def empty_impostors(n: int, s: int, rule: VoteRule) -> Impostors:
+    """Room for n impostors, with slopes of s coordinates."""
+    k, Q, C = rule.k, rule.k // 2 + 1, rule.n_classes
+    n_near, n_first = max(_TARGETS, 2 * Q), max(2 * k, _REFRESH)
+    return Impostors(
+        indices=np.empty(n, np.int64), E=np.empty((n, Q)),
+        near=np.empty(n_near), targets=np.empty(n_near, np.int64),
+        keys=np.empty(n_first), first=np.empty(n_first, np.int64), present=np.empty(C, np.bool_),
+        by_class=np.empty((C, k)), overall=np.empty(k), filled=np.empty(C, np.int64), row=np.empty(s),
+    )  # fmt: skip
+
+
+@entry
+def live_impostors(V, labels, rule, y, rounding, down, up, reach, D, horizon, work):
+    """The bound of one query, and how many l have ``E_l^(Q−1) < horizon``, ``Q = ⌊k/2⌋ + 1``.
+
+    With ``horizon < 0`` it is the bound itself, lowered as l are processed: the bound over some of the l is never
+    below the bound over all, so an l is ruled out once its ``E^(Q−1)``, the smallest of its E, reaches it.
+    Three shortcuts, each of which can only lower an E (and LB grows with every E), or stops at the horizon (Lemma B2):
+
+    - only the nearest targets j are used: an order statistic over fewer j is smaller;
+    - the scan over j stops when Q of the ``ε_lj`` reach the horizon;
+    - ``‖a_lj‖* ≤ t ‖u_l − u_j‖ ≤ t (d_l + d_j)``, so Q nearest targets give
+      ``E_l ≥ (d_l² − d_j²) / 2t(d_l + d_j)``, and far l are ruled out without computing any ε_lj.
+
+    Returns
+    -------
+    bound : float
+    count : int
+        The live l are ``work.indices[:count]``, their ``E_l^(q)``, exact over the nearest targets, ``work.E[:count]``.
+    """
+    n, Q, norm_code, lipschitz = D.size, rule.k // 2 + 1, rule.norm_code, rule.lipschitz
+    near, targets, keys, first, present = work.near, work.targets, work.keys, work.first, work.present
+    indices, E, a = work.indices, work.E, work.row
+    # The 2k nearest l come first: they rule out most of the others.
+    n_targets, n_first, n_present = ZERO, ZERO, ZERO
+    for c in range(present.size):
+        present[c] = False
+    for i in range(n):
+        c = labels[i]
+        if c == y:
+            n_targets = insert(D[i], i, near, targets, n_targets)
+        else:
+            if not present[c]:
+                present[c] = True
+                n_present += 1
+            n_first = insert(D[i], i, keys, first, n_first)
+    limit = horizon if horizon >= 0.0 else np.inf
+    last = keys[n_first - 1] if n_first > 0 else 0.0
+    count, fresh = ZERO, 0
+    for turn in range(n_first + n):
+        l = first[turn] if turn < n_first else turn - n_first
+        if turn >= n_first:
+            if labels[l] == y or D[l] < last or (D[l] == last and contains(first, n_first, l)):
+                continue
+            if n_targets >= Q:
+                far = D[targets[Q - 1]]
+                slope = lipschitz * (np.sqrt(D[l]) + np.sqrt(far))
+                if far < D[l] and safe_radius(0.5 * (D[l] - far), slope, rounding) >= limit:
+                    continue
+        if not _largest_distances(
+            V, norm_code, l, targets, n_targets, D, rounding, down, up, reach, limit, a, E[count]
+        ):
+            continue
+        indices[count] = l
+        count += 1
+        fresh += 1
+        if horizon < 0.0 and (turn == n_first - 1 or (turn >= n_first and fresh >= _REFRESH)):
+            bound = order_bound(labels, work, count, rule, n_present)
+            limit = bound if bound < limit else limit
+            fresh = 0
+            if limit <= 0.0:  # as under the zero metric, where all are equally far: no l can change that
+                break
+    bound = order_bound(labels, work, count, rule, n_present)
+    return limit if horizon < 0.0 and limit < bound else bound, count
+
+
+@inner
+def _largest_distances(V, norm_code, l, targets, n_targets, D, rounding, down, up, reach, limit, a, largest):
+    """The Q largest ``ε_lj``, largest first, missing ones 0; False as soon as all Q reach the limit."""
+    Q, filled = largest.size, ZERO
+    nothing = slack(rounding, 0.0)
+    for q in range(Q):
+        largest[q] = 0.0
+    for i in range(n_targets):
+        j = targets[i]
+        # Differences of Σ(u − u_j)² err by no more than the product form, in units of S² (Lemma F2).
+        c = 0.5 * (D[l] - D[j])
+        if c <= nothing:
+            break  # and so are all that follow: j comes by growing D
+        value = safe_radius(c, dual_length(V, l, j, norm_code), rounding)
+        if up is not None and value < limit:
+            subtract(V[l], V[j], a)
+            value = max(value, boxed_radius(a, c, norm_code, rounding, down, up, reach))
+        filled = insert_largest(value, largest, filled)
+        if filled == Q and largest[Q - 1] >= limit:
+            return False
+    return True
+
+
+@inner
+def order_bound(labels, work, count, rule, n_present):
+    """``min_q LB_q`` over the l in ``work.indices[:count]``; the other l count as infinite (Lemma B1)."""
+    k, indices, E = rule.k, work.indices, work.E
+    by_class, overall, filled = work.by_class, work.overall, work.filled
+    bound = np.inf
+    if n_present == 0:
+        return bound
+    for q in range(k // 2 + 1):
+        share = (k - q + n_present - 1) // n_present  # pigeonhole: some other class holds at least its share of k − q
+        b = share if share > q else q
+        for c in range(filled.size):
+            filled[c] = 0
+        total = ZERO
+        for i in range(count):
+            c = labels[indices[i]]
+            total = insert_key(E[i, q], overall, total, k - q)
+            filled[c] = insert_key(E[i, q], by_class[c], filled[c], b)
+        if total < k - q:
+            continue
+        least = np.inf
+        for c in range(filled.size):
+            if filled[c] >= b and by_class[c, b - 1] < least:
+                least = by_class[c, b - 1]
+        least = least if least > overall[k - q - 1] else overall[k - q - 1]
+        bound = least if least < bound else bound
+    return bound

@@ -1,0 +1,175 @@
+"""The relaxation of a search node: the rows its decisions imply, as one quadratic program (Lemma T3).
+
+Points are the ones in reach of a query; ``φ_p = ½ d²(u, p) − v_p · z`` is half their squared distance after the
+move z (but for a term all points share), so "b is no farther than j" is the row ``φ_b ≤ φ_j``.
+"""
+
+import numpy as np
+
+from holdfast.certificates.kernels.active_set import add_constraint, certified, interior_direction
+from holdfast.certificates.kernels.box import violated_side
+from holdfast.certificates.kernels.halfspace import euclidean_length, level
+from holdfast.certificates.kernels.nearest import VIOLATED
+from holdfast.certificates.kernels.rounding import product_error, slack, slack_within
+from holdfast.certificates.kernels.search_tree import MAX_ROWS, close_at
+from holdfast.certificates.kernels.sorted_list import contains, insert
+from holdfast.certificates.kernels.vectors import dot, length, scale, subtract
+from holdfast.certificates.kernels.voting import winner
+from holdfast.numerics.compile import NONE, ZERO, inner
+
+# In place of a point in the tag of a row: the upper or the lower side of the box.
+UPPER_SIDE, LOWER_SIDE = np.int64(-1), np.int64(-2)
+
+
+@inner
+def load_rows(tree, slot, active, query, down, up):
+    """The rows and multipliers of a node, into the active set; its factors and z are to be reloaded."""
+    rows, kept = tree.rows, tree.multipliers
+    A, tags, multipliers, levels = active.A, active.tags, active.multipliers, active.levels
+    points, slopes, u, to_input = query.points, query.slopes, query.u, query.to_input
+    n_rows = tree.nodes[slot].n_rows
+    for i in range(n_rows):
+        b, j = rows[slot, i, 0], rows[slot, i, 1]
+        tags[i, 0], tags[i, 1] = b, j
+        multipliers[i] = kept[slot, i]
+        if b >= 0:
+            subtract(slopes[b], slopes[j], A[i])
+            levels[i] = level(points, u, b, j)
+        elif up is not None:
+            scale(-1.0 if b == UPPER_SIDE else 1.0, to_input[j], A[i])
+            levels[i] = -up[j] if b == UPPER_SIDE else -down[j]
+    active.n_active[0] = n_rows
+
+
+@inner
+def store_rows(tree, slot, active):
+    """The active rows, for the children to start from."""
+    rows, kept, tags, multipliers = tree.rows, tree.multipliers, active.tags, active.multipliers
+    n_rows = active.n_active[0]
+    if n_rows > MAX_ROWS:
+        n_rows = 0
+    tree.nodes[slot].n_rows = n_rows
+    for i in range(n_rows):
+        rows[slot, i, 0], rows[slot, i, 1] = tags[i, 0], tags[i, 1]
+        kept[slot, i] = multipliers[i]
+
+
+@inner
+def half_distances(squared, slopes, z, phi):
+    """``φ_p`` of every point."""
+    for p in range(phi.size):
+        phi[p] = 0.5 * squared[p] - dot(slopes[p], z)
+
+
+@inner
+def farthest(phi, members, count):
+    """The member of largest φ."""
+    highest = members[0]
+    for i in range(1, count):
+        if phi[members[i]] > phi[highest]:
+            highest = members[i]
+    return highest
+
+
+@inner
+def relaxation(tree, slot, active, query, kind, scratch, down, up):
+    """Solve for all the rows that the node's decisions imply. Its certified bound; -1 if the node is closed."""
+    points, slopes, squared, u, to_input = query.points, query.slopes, query.squared, query.u, query.to_input
+    rounding, z, phi, a = query.rounding, active.z, scratch.phi, scratch.row
+    status, bound = tree.status[0], tree.nodes[slot].bound
+    limit = status.best if status.best < status.horizon else status.horizon
+    for _ in range(50 * z.size + 50):  # far more rows than ever enter; a node that ends here is closed at its bound
+        half_distances(squared, slopes, z, phi)
+        b, j = _most_violated(tree, slot, query, kind, phi, VIOLATED * slack(rounding, length(z)))
+        if b >= 0:
+            subtract(slopes[b], slopes[j], a)
+            c = level(points, u, b, j)
+        else:
+            if up is None:
+                return bound
+            side, j = violated_side(to_input, z, down, up)
+            if j < 0:
+                return bound
+            scale(-side, to_input[j], a)
+            c, b = (-up[j], UPPER_SIDE) if side > 0 else (-down[j], LOWER_SIDE)
+        ended = add_constraint(a, c, b, j, active, rounding)
+        value = certified(active, rounding)
+        value = value if value > ended else ended
+        bound = value if value > bound else bound
+        if ended != 0.0 or bound >= limit:
+            break
+    close_at(status, bound)
+    return -1.0
+
+
+@inner
+def _most_violated(tree, slot, query, kind, phi, gap):
+    """The pair (b, j) of largest ``φ_b − φ_j`` above ``gap`` among the rows of the node; (-1, -1) if none."""
+    node, members, excused, required = tree.nodes[slot], tree.members[slot], tree.excused[slot], tree.required[slot]
+    targets, labels, y = query.targets, query.labels, query.y
+    n_members, n_excused, class_c = node.n_members, node.n_excused, kind.winner
+    b, j = NONE, NONE
+    if n_members == 0:
+        return b, j
+    highest = farthest(phi, members, n_members)
+    if n_excused == kind.n_excused:  # every other target has to stay behind every member
+        for i in range(targets.size):
+            p = targets[i]
+            if phi[highest] - phi[p] > gap and not contains(excused, n_excused, p):
+                gap, b, j = phi[highest] - phi[p], highest, p
+    else:
+        for i in range(node.n_required):
+            p = required[i]
+            if phi[highest] - phi[p] > gap:
+                gap, b, j = phi[highest] - phi[p], highest, p
+    if kind.leads == 1:
+        first = members[0]
+        for i in range(targets.size):
+            p = targets[i]
+            if phi[first] - phi[p] > gap:
+                gap, b, j = phi[first] - phi[p], first, p
+    if class_c >= 0 and n_members == kind.n_own + kind.n_other:
+        highest = farthest(phi, members, kind.n_own)
+        for p in range(phi.size):
+            third = labels[p] != y and labels[p] != class_c  # of neither class
+            if third and phi[highest] - phi[p] > gap and not contains(members, n_members, p):
+                gap, b, j = phi[highest] - phi[p], highest, p
+    return b, j
+
+
+@inner
+def witness(active, query, scratch, pushes, best, best_z, down, up):
+    """The length of a move a hair beyond z that changes the vote; infinite if none was found."""
+    z, phi, inward, moved = active.z, scratch.phi, scratch.row, scratch.moved
+    keys, nearest, tally = scratch.keys, scratch.nearest, scratch.tally
+    squared, slopes, labels, to_input = query.squared, query.slopes, query.labels, query.to_input
+    interior_direction(active, inward)
+    step = 2.0 * slack(query.rounding, length(z))
+    for _ in range(pushes):  # twentyfold pushes; whatever they reach is checked by the vote
+        for t in range(z.size):
+            moved[t] = z[t] + step * inward[t]
+        half_distances(squared, slopes, moved, phi)
+        count = ZERO
+        for p in range(phi.size):
+            count = insert(phi[p], p, keys, nearest, count)
+        lost = winner(labels, nearest, count, tally, query.lowest_wins) != query.y
+        if lost and up is not None:
+            lost = violated_side(to_input, moved, down, up)[1] < 0
+        if lost:
+            size = length(moved)
+            if size < best:
+                for t in range(z.size):
+                    best_z[t] = moved[t]
+            return size
+        step *= 20.0
+    return np.inf
+
+
+@inner
+def distance_to_row(slopes, rounding, phi, b, j, within):
+    """A lower bound on the distance of z from the row ``φ_b ≤ φ_j``, for moves up to ``within``; 0 if it may hold."""
+    gap = phi[b] - phi[j] - slack_within(rounding, within)
+    if gap <= 0.0:
+        return 0.0
+    slope = euclidean_length(slopes, b, j) + product_error(rounding)
+    return gap / slope if slope > 0.0 else np.inf

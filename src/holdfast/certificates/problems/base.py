@@ -1,0 +1,136 @@
+"""The parts every problem has: a map from moves of the input to moves of a query, and the moves that are possible."""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from holdfast.certificates.norms import Norm
+from holdfast.certificates.threat import Moves
+
+
+class Bounds(NamedTuple):
+    """Certified below, reached above: ``lower ≤ smallest ‖δ‖ that changes the prediction ≤ upper``.
+
+    Attributes
+    ----------
+    lower : ndarray of shape (m,)
+        No move shorter than this changes the prediction, however the distances are rounded; infinite if
+        none at all can.
+    upper : ndarray of shape (m,)
+        Length of ``delta``; infinite where no witness was found.
+    delta : ndarray of shape (m, d)
+        A move that changes the vote; NaN rows where none was found.
+    """
+
+    lower: np.ndarray
+    upper: np.ndarray
+    delta: np.ndarray
+
+
+@dataclass(frozen=True)
+class Budget:
+    """The work an anytime engine may do on one query; the bounds are sound whenever it stops.
+
+    Attributes
+    ----------
+    nodes : int
+        Nodes of the search tree that are solved.
+    """
+
+    nodes: int = 20_000
+
+
+class Problem(ABC):
+    """A vote at queries ``u``, which a move δ of the input takes to ``u + Tδ``.
+
+    Attributes
+    ----------
+    T : ndarray of shape (r, d)
+    absolute : ndarray of shape (r, d)
+        ``|T|``, or ``|W_2| |W_1|`` where T is a product: the magnitudes that round.
+    moves : Moves
+        Which δ are possible, and how they are measured.
+    n_classes : int
+    n_steps : int
+        Affine steps behind T, for the rounding bound.
+    """
+
+    T: np.ndarray
+    absolute: np.ndarray
+    moves: Moves
+    n_classes: int
+    n_steps: int
+
+    @abstractmethod
+    def vote(self, queries: np.ndarray) -> np.ndarray:
+        """The class code elected at each query, in float64."""
+
+    @abstractmethod
+    def magnitude(self) -> float:
+        """The size of the numbers that are compared: the largest reference point, or the largest weight."""
+
+    @abstractmethod
+    def scaled(self, alpha: float, beta: float) -> "Problem":
+        """The problem with queries ``alpha u`` and moves measured in units of ``beta``."""
+
+    def to_sound_range(self) -> tuple["Problem", float, float]:
+        """The problem with its numbers near 1, and the powers of two (alpha, beta) that took it there.
+
+        Squares of numbers beyond 1e±150 over- or underflow. Powers of two change no digit, so nothing else changes.
+        Ordinary problems stay as they are.
+        """
+        alpha = _power_of_two(self.magnitude())
+        columns = np.abs(self.moves.in_units(self.T)).max(initial=0.0)
+        beta = _power_of_two(alpha * columns)
+        if alpha == beta == 1.0:
+            return self, 1.0, 1.0
+        return self.scaled(alpha, beta), alpha, beta
+
+    @property
+    def norm(self) -> Norm:
+        """The norm that measures moves."""
+        return self.moves.norm
+
+    @property
+    def free(self) -> np.ndarray:
+        """Indices of the inputs that can move."""
+        return self.moves.free(self.T.shape[1])
+
+    def room(self, inputs: np.ndarray | None, m: int) -> tuple[np.ndarray, np.ndarray]:
+        """The room of each free input, down and up: two arrays (m, n_free), or (m, 0) if nothing confines it."""
+        if not self.moves.confined:
+            return np.empty((m, 0)), np.empty((m, 0))
+        if inputs is None:
+            raise ValueError("A box is on the moved inputs: the engine needs inputs as well as queries.")
+        return self.moves.room(inputs)
+
+    def bounds(
+        self, queries: np.ndarray, prediction: np.ndarray, inputs, lower: np.ndarray, move: np.ndarray
+    ) -> Bounds:
+        """Bounds from certified radii and proposed moves of the free inputs (m, n_free), NaN where there is none.
+
+        A move is clipped to the box and kept if the vote at ``u + Tδ`` is no longer for the prediction. A query
+        whose vote is for another class at once has bounds 0; a certified radius never passes a witness.
+        """
+        m = len(queries)
+        down, up = self.room(inputs, m)
+        if up.size:
+            move = np.clip(move, -down, up)
+        delta = self.moves.spread(move, self.T.shape[1])
+        changed = self.vote(queries + np.nan_to_num(delta) @ self.T.T) != prediction
+        kept = changed & np.isfinite(delta).all(axis=1)
+        upper = np.full(m, np.inf)
+        upper[kept] = self.moves.free_norm.lengths(move[kept])
+        delta[~kept] = np.nan
+        wrong = self.vote(queries) != prediction
+        lower = np.where(wrong, 0.0, np.minimum(lower, upper))
+        upper[wrong], delta[wrong] = 0.0, 0.0
+        return Bounds(lower, upper, delta)
+
+
+def _power_of_two(size: float) -> float:
+    """``2^-e`` that brings a size near 1; 1 if it is not beyond 2^±100, is 0 or is not finite."""
+    exponent = int(np.frexp(size)[1]) if np.isfinite(size) and size > 0 else 0
+    return 1.0 if abs(exponent) <= 100 else float(np.ldexp(1.0, -max(min(exponent, 1000), -1000)))

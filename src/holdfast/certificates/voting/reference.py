@@ -1,0 +1,102 @@
+"""Check that the reference rows given for scikit-learn's k-NN are the rows it votes with."""
+
+from copy import copy
+
+import numpy as np
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.utils import check_array
+
+from holdfast.certificates.folding import Fold
+from holdfast.certificates.rounding import UNIT_ROUNDOFF
+from holdfast.numerics.frames import with_names
+
+_SAMPLE = 100  # rows that the model is asked about where all of its points can be seen
+# Rows that scikit-learn mapped while it fitted (fit_transform) may differ from rows that it maps now by this many
+# roundings of a sum; seen: up to 5.4 (PCA).
+_ROUNDINGS = 32.0
+# A distance of 0 is computed as up to this part of the magnitudes, where a distance is ‖u‖² − 2u·z + ‖z‖².
+_BLUR = 1e-7
+
+_WHAT = "reference must be the rows the pipeline was fitted on, before its first step, and their labels"
+
+
+def check_reference(knn: KNeighborsClassifier, reference, steps: Fold, n_features: int):
+    """Rows and labels as arrays, or a ``ValueError`` that says how they differ from the model's own.
+
+    The model is asked: the nearest point of each mapped row must be that row, at distance 0, with the same label. The
+    points and labels it stores, where this version of scikit-learn shows them, must agree to rounding, since a distance
+    of 0 tells only half of the digits; then a sample of the rows is asked.
+    """
+    if reference is None:
+        raise ValueError(
+            "scikit-learn's KNeighborsClassifier does not tell its training data: give "
+            "reference=(X_train, y_train), the rows the pipeline was fitted on."
+        )
+    rows, labels = reference
+    _refuse_single_precision("reference", rows)
+    rows = check_array(rows, dtype=np.float64, input_name="reference")
+    labels = np.asarray(labels)
+    if rows.shape != (knn.n_samples_fit_, n_features) or labels.shape != (rows.shape[0],):
+        raise ValueError(
+            f"reference must be the {knn.n_samples_fit_} rows of {n_features} features the model was fitted "
+            f"on, and their labels; got shapes {rows.shape} and {labels.shape}."
+        )
+    if not np.array_equal(np.unique(labels), knn.classes_):
+        raise ValueError("The labels in reference are not the classes the model was fitted on.")
+    mapped = steps(rows)
+    size = steps.sizes(rows)
+    shown = _compare_stored(knn, mapped, labels, size)
+    _ask_model(knn, mapped, labels, size, np.linspace(0, len(rows) - 1, _SAMPLE).astype(int) if shown else None)
+    return rows, labels
+
+
+def _ask_model(knn, mapped: np.ndarray, labels: np.ndarray, size: np.ndarray, some: np.ndarray | None) -> None:
+    """The nearest point of each row (of ``some``, or all) must be the row itself, with its label."""
+    some = np.arange(len(mapped)) if some is None else np.unique(some)
+    nearest = copy(knn).set_params(n_neighbors=1)
+    distance, index = (column[:, 0] for column in nearest.kneighbors(with_names(mapped[some], knn)))
+    apart = np.linalg.norm(mapped[index] - mapped[some], axis=1)  # of the row that the model takes for this one
+    far = (distance > _BLUR * size[some]) | (apart > _BLUR * size[some])
+    if far.any():
+        row = int(some[np.argmax(far)])
+        raise ValueError(
+            f"{_WHAT}: {int(far.sum())} of {len(some)} rows looked at are not among those of the model, the first is "
+            f"row {row}. Were they scaled, rounded, shuffled or split otherwise?"
+        )
+    wrong = np.asarray(nearest.predict(with_names(mapped[some], knn))) != labels[index]
+    if wrong.any():
+        row = int(index[np.argmax(wrong)])
+        raise ValueError(
+            f"{_WHAT}: {int(wrong.sum())} labels are not those of the model, the first is that of row {row}."
+        )
+
+
+def _compare_stored(knn, mapped: np.ndarray, labels: np.ndarray, size: np.ndarray) -> bool:
+    """Compare with the points and labels the model stores; False if this version of scikit-learn shows none."""
+    points, codes = getattr(knn, "_fit_X", None), getattr(knn, "_y", None)
+    if not isinstance(points, np.ndarray) or not isinstance(codes, np.ndarray) or codes.ndim != 1:
+        return False
+    _refuse_single_precision("The model's own rows", points)
+    limit = _ROUNDINGS * (mapped.shape[1] + 8) * UNIT_ROUNDOFF * size
+    apart = np.linalg.norm(points - mapped, axis=1) if points.shape == mapped.shape else np.full(1, np.inf)
+    if (apart > limit).any():
+        row = int(np.argmax(apart > limit))
+        raise ValueError(f"{_WHAT}: row {row} differs from the model's by {apart[row]:.3g}, more than rounding does.")
+    wrong = knn.classes_[codes] != labels
+    if wrong.any():
+        raise ValueError(
+            f"{_WHAT}: {int(wrong.sum())} labels are not those of the model, the first is that of row "
+            f"{int(np.argmax(wrong))}."
+        )
+    return True
+
+
+def _refuse_single_precision(owner: str, rows) -> None:
+    dtypes = list(getattr(rows, "dtypes", [getattr(rows, "dtype", None)]))
+    coarse = [str(dtype) for dtype in dtypes if str(dtype).lower() in ("float16", "float32")]
+    if coarse:
+        verb = "are" if owner.endswith("rows") else "is"
+        raise ValueError(
+            f"{owner} {verb} {coarse[0]}: a model fitted on it rounds far more coarsely than a certificate allows for. "
+            "Fit the model on float64, reference=(X_train.astype(float), y_train), and certify that."
+        )

@@ -1,0 +1,134 @@
+"""The abstract learner that minimises weighted terms: terms, space, solver."""
+
+from abc import abstractmethod
+
+import numpy as np
+
+from holdfast.backends import ObjectiveLike, Terms, TripletData, is_dask
+from holdfast.backends.array_triplets import ArrayTriplets
+from holdfast.learners.failures import explained_failures
+from holdfast.learners.fit_report import FitReport, warn_if_collapsed
+from holdfast.learners.minimise import default_start, metric_space, minimise
+from holdfast.learners.mining import mine
+from holdfast.learners.settings import check_perturbation, check_solver, slope_matrix_for
+from holdfast.learners.span import Span
+from holdfast.learners.triplet_learner import TripletLearner
+from holdfast.metric import check_metric, components_of
+from holdfast.numerics.threads import single_threaded_blas
+from holdfast.solvers import Solution, Solver
+from holdfast.spaces import Space
+from holdfast.terms import Perturbation
+
+
+class TermLearner(TripletLearner):
+    """Minimises weighted terms over triplets, plus the perturbation loss if one is given.
+
+    A subclass stores the parameters named here and defines what is summed (``make_terms``); if need be, also over which
+    space (``make_space``).
+
+    Attributes
+    ----------
+    objective_ : ndarray of shape (1 + ``n_iter_``,)
+        The objective at the start and after every iteration.
+    n_iter_ : int
+    n_evaluations_ : int
+        How often the objective and its gradient were computed.
+    """
+
+    perturbation: Perturbation | None
+    solver: Solver | None
+    init: np.ndarray | None
+    callback: object
+    verbose: int
+
+    _collapse_advice = "Raise mu"
+
+    # True where an optimal M can be found on the span of the differences between rows, so that with more features than
+    # rows it is looked for there only; see Span. So it is if no matrix term rewards anything outside.
+    _optimal_in_span = False
+
+    @abstractmethod
+    def make_terms(self) -> Terms:
+        """Weights and terms of the objective, without the perturbation loss."""
+
+    def make_space(self, solver: Solver, objective: ObjectiveLike) -> Space:
+        """The space of parameters, of a kind that the solver supports."""
+        return metric_space(solver)
+
+    def _check(self) -> None:
+        """Raise ``ValueError`` if a parameter is out of range."""
+
+    def _prepare(self, data: TripletData) -> None:
+        """Make what else the fit needs from the data."""
+
+    def _terms_in_span(self, terms: Terms, n_features: int, n_directions: int) -> Terms:
+        """The terms as functions of a metric on the span; other than the given ones if they read the size of M."""
+        return terms
+
+    def _start(self, objective: ObjectiveLike, solver: Solver, span: Span | None) -> np.ndarray:
+        """The metric to start from: the user's, checked, or the default."""
+        if self.init is None:
+            return default_start(objective, solver, type(self).__name__)
+        if span is None:
+            return check_metric(self.init, objective.n_features, "init")
+        return span.restrict(check_metric(self.init, len(span.mean), "init"))
+
+    def _store(self, solution: Solution) -> None:
+        """Set further attributes from the solution."""
+
+    def fit(self, X, y=None, triplets=None):
+        """Learn the metric from labels, or from triplets.
+
+        Parameters
+        ----------
+        X : array-like or Dask collection of shape (n_samples, n_features)
+            The rows of a collection stay on its workers.
+        y : array-like or Dask collection of shape (n_samples,)
+            Class labels, from which triplets are made. Not needed, and not used, with ``triplets``.
+        triplets : Triplets or array-like of shape (n_triplets, 3), optional
+            Rows (i, j, l): point i should be nearer to j than to l.
+
+        Returns
+        -------
+        self
+        """
+        self._check()
+        check_perturbation(self.perturbation)
+        solver, name = check_solver(self.solver), type(self).__name__
+        report = FitReport(name, self.verbose, self.callback)
+        with single_threaded_blas(), explained_failures(name):
+            objective, span = self._make_objective(X, y, triplets)
+            with objective:
+                space = self.make_space(solver, objective)
+                start = space.start(self._start(objective, solver, span))
+                solution = minimise(objective, space, solver, start, report)
+                report.end(solution)
+                M = space.metric(solution.x)
+                loss = "add a" if self.perturbation is None else "raise the weight of the"
+                warn_if_collapsed(name, objective, M, f"{self._collapse_advice}, or {loss} perturbation loss")
+            L = components_of(M)
+            self.components_ = L if span is None else span.components(L)
+        self._store(solution)
+        self.objective_ = np.array(solution.trace)
+        self.n_iter_ = solution.n_iter
+        self.n_evaluations_ = solution.n_evaluations
+        return self
+
+    def _make_objective(self, X, y, triplets) -> tuple[ObjectiveLike, Span | None]:
+        """All terms over the triplets of the data, which are released when this returns; on a span, or None."""
+        terms = list(self.make_terms())
+        for _, term in terms:
+            term.check()
+        data = mine(self, X, y, triplets)
+        self._prepare(data)
+        B, span = slope_matrix_for(self.perturbation, data), None
+        n, p = data.shape
+        if p > n and self._optimal_in_span and not is_dask(X):
+            points, found = data.points_and_triplets()
+            span = Span.of(points)
+            data = ArrayTriplets(span.project(points), None, found)
+            B = None if B is None else span.restrict(B)
+            terms = list(self._terms_in_span(terms, p, data.shape[1]))
+        if self.perturbation is not None:
+            terms.append((self.perturbation.weight, self.perturbation))
+        return data.objective(terms, B, self.n_jobs), span

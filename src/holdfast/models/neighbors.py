@@ -1,0 +1,89 @@
+"""k nearest neighbours under a learned metric, with certificates."""
+
+import numpy as np
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import validate_data
+
+from holdfast.backends import backend_for, by_blocks
+from holdfast.certificates.problems.neighbors import tallies, winners
+from holdfast.models.base import VotingClassifier
+from holdfast.parameters import check_count
+
+
+class CertifiedKNeighborsClassifier(VotingClassifier):
+    """k nearest neighbours under a learned metric, each prediction with a certificate.
+
+    ``ŷ(x) = argmax_c #{j among the k nearest : y_j = c}``, distances ``‖L(x − x_j)‖``. Equal votes go to the
+    tied class with the nearest neighbour (scikit-learn gives them to the first class); of equally near
+    points the one that comes first in the training data counts as nearer.
+
+    Parameters
+    ----------
+    learner : transformer with ``components_`` or None, default=None
+        Where the metric comes from: an unfitted learner is cloned and fitted to the data, a fitted one is
+        taken as it is. None is the Euclidean distance.
+    n_neighbors : int, default=3
+    n_jobs : int or None, default=None
+        Threads.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+    learner_ : the fitted learner
+    components_ : ndarray of shape (n_components, n_features)
+        L.
+    reference_, reference_codes_ : ndarrays
+        The training points, and the index of each one's class in ``classes_``.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from holdfast import LMNN, CertifiedKNeighborsClassifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> clf = CertifiedKNeighborsClassifier(LMNN(), n_neighbors=3).fit(X[::2], y[::2])
+    >>> certificate = clf.certify(X[1:4])
+    >>> bool((certificate.radius > 0).all() and (certificate.radius <= certificate.upper).all())
+    True
+    """
+
+    def __init__(self, learner=None, n_neighbors: int = 3, n_jobs: int | None = None):
+        self.learner = learner
+        self.n_neighbors = n_neighbors
+        self.n_jobs = n_jobs
+
+    def fit(self, X, y):
+        """Fit the learner, and remember the points.
+
+        The learner learns from a Dask collection where its rows are. Then the rows are brought here, up to 2 GB of
+        them: wherever neighbours vote, they must be.
+        """
+        source = X, y
+        X, y = validate_data(self, *backend_for(X).reference(X, y), dtype=np.float64)
+        check_classification_targets(y)
+        check_count(type(self).__name__, "n_neighbors", self.n_neighbors)
+        if self.n_neighbors > X.shape[0]:
+            raise ValueError(
+                f"n_neighbors={self.n_neighbors} is more than the training rows (n_samples={X.shape[0]}): "
+                "lower n_neighbors, or bring more data."
+            )
+        self.classes_, codes = np.unique(y, return_inverse=True)
+        self.components_ = self._fit_learner(X, y, source)
+        self.reference_, self.reference_codes_ = X, codes
+        return self
+
+    @by_blocks
+    def predict_proba(self, X) -> np.ndarray:
+        """The share of each class among the k nearest, in the order of ``classes_``.
+
+        Where votes are equal, the class that wins the tie is ahead by a billionth, so that the largest
+        share is always that of the prediction.
+        """
+        codes, C = self._nearest_codes(X), len(self.classes_)
+        tally = tallies(codes, C).astype(np.float64)
+        tied = (tally == tally.max(axis=1, keepdims=True)).sum(axis=1) > 1
+        tally[np.arange(len(codes)), winners(codes, C)] += np.where(tied, 1e-9, 0.0)
+        return tally / tally.sum(axis=1, keepdims=True)
+
+    def voters_per_row(self) -> int:
+        """k: how many of the nearest reference points vote."""
+        return self.n_neighbors

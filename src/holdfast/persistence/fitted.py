@@ -1,0 +1,182 @@
+"""What the fitted attributes of each allowed type must look like: shapes, signs, finite numbers.
+
+One row of :data:`ATTRIBUTES` or one function of :data:`CHECKS` for each type; a type that ``allowed`` names and neither
+has, such as a solver or a term, holds parameters only, which ``fit`` checks.
+"""
+
+from collections.abc import Callable
+from math import isfinite
+from numbers import Real
+from typing import NamedTuple
+
+import numpy as np
+from sklearn.decomposition import PCA, TruncatedSVD
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.feature_selection import VarianceThreshold
+from sklearn.neighbors import NeighborhoodComponentsAnalysis
+from sklearn.preprocessing import (
+    FunctionTransformer,
+    LabelEncoder,
+    MaxAbsScaler,
+    MinMaxScaler,
+    Normalizer,
+    RobustScaler,
+    StandardScaler,
+)
+
+from holdfast.datasets.encoder import TableEncoder
+from holdfast.learners.base import MetricLearner
+from holdfast.models.base import VotingClassifier
+from holdfast.models.checks import ADVICE, check_classes, check_features, check_numbers, check_shape, short
+
+_MAX_FEATURES = 2**24  # more columns than a row of a table can have; a row of them is tried
+
+
+class Attribute(NamedTuple):
+    """An array of numbers.
+
+    Attributes
+    ----------
+    shape : str
+        One letter for each dimension; p is ``n_features_in_``, equal letters are equal lengths.
+    optional : bool
+        May be None, or missing.
+    positive : bool
+        It is divided by.
+    """
+
+    shape: str
+    optional: bool = False
+    positive: bool = False
+
+
+_PER_FEATURE = Attribute("p")
+ATTRIBUTES: dict[type, dict[str, Attribute]] = {
+    StandardScaler: {
+        "mean_": Attribute("p", optional=True),
+        "var_": Attribute("p", optional=True),
+        "scale_": Attribute("p", optional=True, positive=True),
+    },
+    MinMaxScaler: {
+        **dict.fromkeys(("min_", "data_min_", "data_max_", "data_range_"), _PER_FEATURE),
+        "scale_": Attribute("p", positive=True),
+    },
+    MaxAbsScaler: {"scale_": Attribute("p", positive=True), "max_abs_": _PER_FEATURE},
+    RobustScaler: {
+        "center_": Attribute("p", optional=True),
+        "scale_": Attribute("p", optional=True, positive=True),
+    },
+    Normalizer: {},
+    FunctionTransformer: {},
+    VarianceThreshold: {"variances_": _PER_FEATURE},
+    PCA: {
+        "components_": Attribute("rp"),
+        "mean_": _PER_FEATURE,
+        "explained_variance_": Attribute("r"),
+        "explained_variance_ratio_": Attribute("r"),
+        "singular_values_": Attribute("r"),
+    },
+    TruncatedSVD: {"components_": Attribute("rp")},
+    NeighborhoodComponentsAnalysis: {"components_": Attribute("rp")},
+    LinearDiscriminantAnalysis: {
+        "scalings_": Attribute("pr", optional=True),
+        "xbar_": Attribute("p", optional=True),
+        "means_": Attribute("cp"),
+        "priors_": Attribute("c"),
+        "coef_": Attribute("sp"),
+        "intercept_": Attribute("s"),
+    },
+}
+
+
+def check_attributes(step) -> None:
+    """Raise ``ValueError`` unless the arrays of one of scikit-learn's steps are finite and fit together."""
+    name = type(step).__name__
+    n_features = getattr(step, "n_features_in_", None)
+    check_features(name, step, n_features if isinstance(n_features, int) and 0 < n_features <= _MAX_FEATURES else 1)
+    lengths: dict[str, int] = {"p": n_features}  # type: ignore[dict-item]
+    for attribute, rule in ATTRIBUTES[type(step)].items():
+        value = getattr(step, attribute, None)
+        if value is None and rule.optional:
+            continue
+        wanted = tuple(lengths.get(letter) for letter in rule.shape)
+        numbers = check_numbers(name, attribute, value, wanted, kinds="biuf")
+        lengths |= dict(zip(rule.shape, numbers.shape, strict=True))
+        if rule.positive and not (numbers > 0).all():
+            raise ValueError(f"{name}: {attribute} must be above 0, because it is divided by: {ADVICE}.")
+
+
+def _function_transformer(step: FunctionTransformer) -> None:
+    if step.func is not None or step.inverse_func is not None:
+        raise ValueError("FunctionTransformer: func and inverse_func must be None: a model file holds no functions.")
+    check_attributes(step)
+
+
+def _discriminant(step: LinearDiscriminantAnalysis) -> None:
+    check_attributes(step)
+    check_classes("LinearDiscriminantAnalysis", step.classes_, at_least=2)
+    if len(step.coef_) != (1 if len(step.classes_) == 2 else len(step.classes_)):
+        raise ValueError(f"LinearDiscriminantAnalysis: coef_ must have a row for each class: {ADVICE}.")
+
+
+def _learner(learner: MetricLearner) -> None:
+    name = type(learner).__name__
+    L = check_numbers(name, "components_", learner.components_, (None, None))
+    if L.dtype != np.float64 or not L.size:
+        raise ValueError(f"{name}: components_ must be numbers in float64, and some: {ADVICE}.")
+    check_features(name, learner, L.shape[1])
+    prototypes = getattr(learner, "prototypes_", None)
+    if prototypes is not None:
+        check_numbers(name, "prototypes_", prototypes, (None, L.shape[1]))
+        check_shape(name, "prototype_labels_", getattr(learner, "prototype_labels_", None), (len(prototypes),))
+
+
+def _voting_classifier(model: VotingClassifier) -> None:
+    model.validate()
+    check_classes(type(model).__name__, model.classes_, at_least=2)  # a single class would be certified for ever
+
+
+def _encoder(encoder: TableEncoder) -> None:
+    columns, medians, categories = encoder.columns_, encoder.medians_, encoder.categories_
+    if not (isinstance(columns, list) and isinstance(medians, dict) and isinstance(categories, dict)):
+        raise ValueError(f"TableEncoder: columns_ must be a list, medians_ and categories_ dicts: {ADVICE}.")
+    words = [*columns, *(value for found in categories.values() for value in found)]
+    if not all(isinstance(word, str) for word in words) or len(set(columns)) < len(columns):
+        raise ValueError(f"TableEncoder: columns_ and categories_ must be words, no column twice: {ADVICE}.")
+    if set(medians) & set(categories) or set(columns) != set(medians) | set(categories):
+        raise ValueError(f"TableEncoder: each of columns_ must be in medians_ or else in categories_: {ADVICE}.")
+    wrong = [v for v in medians.values() if not isinstance(v, Real) or isinstance(v, bool) or not isfinite(v)]
+    if wrong:
+        raise ValueError(f"TableEncoder: medians_ must be finite numbers; got {short(wrong[0])}: {ADVICE}.")
+    for found in categories.values():
+        if not isinstance(found, list) or not found or len(set(found)) < len(found):
+            raise ValueError(f"TableEncoder: categories_ must be lists of words, none twice: {ADVICE}.")
+    names, frozen = [], []
+    for column in columns:
+        names += [f"{column}={value}" for value in categories[column]] if column in categories else [column]
+        frozen += [True] * len(categories[column]) if column in categories else [False]
+    check_features("TableEncoder", encoder, len(columns))
+    if encoder.feature_names_ != names:
+        raise ValueError(f"TableEncoder: feature_names_ must be those of columns_ and categories_: {ADVICE}.")
+    check_shape("TableEncoder", "frozen_", encoder.frozen_, (len(names),))
+    if encoder.frozen_.dtype != bool or encoder.frozen_.tolist() != frozen:
+        raise ValueError(f"TableEncoder: frozen_ must be true for encoded columns and false for numbers: {ADVICE}.")
+
+
+def _random_state(state: np.random.RandomState) -> None:
+    # Compiled code reads key[pos] unchecked; a key has 624 words.
+    if not 0 <= state.get_state(legacy=False)["state"]["pos"] <= 624:
+        raise ValueError("RandomState: its position must be from 0 to 624: give an integer as random_state.")
+
+
+# (type, check), the first that fits; subclasses too.
+CHECKS: list[tuple[type, Callable[..., None]]] = [
+    (VotingClassifier, _voting_classifier),
+    (MetricLearner, _learner),
+    (TableEncoder, _encoder),
+    (FunctionTransformer, _function_transformer),
+    (LinearDiscriminantAnalysis, _discriminant),
+    (LabelEncoder, lambda encoder: check_classes("LabelEncoder", encoder.classes_)),
+    (np.random.RandomState, _random_state),
+    *((kind, check_attributes) for kind in ATTRIBUTES),
+]

@@ -1,0 +1,62 @@
+"""The kernel functions that the tests of the lemmas call: the one place to change when a module is renamed."""
+
+import numpy as np
+from numba import njit
+
+from holdfast.certificates.engines.nearby import _horizon as horizon
+from holdfast.certificates.kernels.active_set import (
+    add_constraint,
+    certified,
+    certified_along,
+    empty_active_set,
+    reload,
+)
+from holdfast.certificates.kernels.halfspace import box_distance
+from holdfast.certificates.kernels.rounding import Rounding, safe_radius
+from holdfast.certificates.rounding import error_units, kappa, query_rounding, rounding_of
+from holdfast.constraints.search import _Search as NeighborSearch
+from holdfast.constraints.search import nearest
+from holdfast.numerics.sums import round_to_bits, tree_sum
+
+__all__ = [
+    "NeighborSearch",
+    "Rounding",
+    "along_after_one_row",
+    "box_distance",
+    "certified_radius",
+    "empty_active_set",
+    "error_units",
+    "horizon",
+    "kappa",
+    "nearest",
+    "query_rounding",
+    "round_to_bits",
+    "rounding_of",
+    "safe_radius",
+    "tree_sum",
+]
+
+# Which dual length stands for which norm of the move.
+DUAL = {"l2": 0, "linf": 1, "l1": 2}
+
+
+def certified_radius(A: np.ndarray, c: np.ndarray, multipliers: np.ndarray, rounding: Rounding) -> float:
+    """What the solver certifies for the rows ``A z ≥ c`` from any multipliers."""
+    active = empty_active_set(A.shape[1])
+    rows = len(c)
+    active.A[:rows], active.multipliers[:rows], active.levels[:rows] = A, multipliers, c
+    active.n_active[0] = rows
+    return _reload_and_certify(active, rounding)
+
+
+@njit
+def _reload_and_certify(active, rounding):
+    reload(active)
+    return certified(active, rounding)
+
+
+@njit
+def along_after_one_row(a, level, active, rounding, reach):
+    """How far every solution goes along z once the row ``a · z ≥ level`` is active."""
+    add_constraint(a, level, np.int64(0), np.int64(0), active, rounding)
+    return certified_along(active, rounding, reach)

@@ -1,0 +1,48 @@
+"""``import holdfast`` is light, and every public name is there when asked for."""
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import holdfast
+
+
+def run(code: str) -> str:
+    """What a fresh interpreter prints."""
+    return subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout.strip()
+
+
+def test_import_alone_brings_no_library():
+    heavy = "numpy", "scipy", "sklearn", "numba", "pandas", "joblib"
+    assert run(f"import sys, holdfast; print([name for name in {heavy} if name in sys.modules])") == "[]"
+
+
+@pytest.mark.parametrize("name", holdfast.__all__)
+def test_public_names_can_be_imported(name):
+    assert getattr(holdfast, name).__name__ == name
+    assert name in dir(holdfast)
+
+
+def test_star_and_submodules():
+    code = "from holdfast import *; import holdfast; print(LMNN.__name__, certify.__name__, holdfast.spaces.__name__)"
+    assert run(code) == "LMNN certify holdfast.spaces"
+
+
+def test_no_other_names():
+    for name in ("nonsense", "_nonsense", "__wrapped__"):
+        assert not hasattr(holdfast, name)
+
+
+def test_type_checkers_see_the_same_names():
+    block = next(node for node in ast.parse(Path(holdfast.__file__).read_text()).body if isinstance(node, ast.If))
+    seen = {(line.module, name.asname) for line in block.body for name in line.names}
+    assert seen == {(f"holdfast.{module}", name) for module, names in holdfast._NAMES.items() for name in names}
+
+
+@pytest.mark.parametrize("kernel", ["constraints.search._scan", "geometry.kernels.pair_squares", "terms.push._push"])
+def test_nothing_is_compiled_at_import(kernel):
+    module, name = kernel.rsplit(".", 1)
+    assert run(f"from holdfast.{module} import {name}; print({name}.signatures)") == "[]"

@@ -1,0 +1,111 @@
+"""The layout that CONTRIBUTING.md describes: the order of imports, the length of files, the content of kernels/."""
+
+import ast
+import re
+from pathlib import Path
+from statistics import median
+
+import pytest
+
+SOURCE = Path(__file__).parents[1] / "src/holdfast"
+FILES = sorted(SOURCE.rglob("*.py"))
+KERNELS = sorted((SOURCE / "certificates/kernels").glob("[!_]*.py"))
+# A folder, or a module of the root, imports only from those that stand before it.
+ORDER = (
+    "numerics", "parameters", "files", "affine", "datasets", "constraints", "geometry", "terms", "objective", "spaces",
+    "solvers", "metric", "bound", "backends", "learners", "certificates", "models", "attacks", "search", "persistence",
+    "report", "audit", "cli",
+)  # fmt: skip
+COMPILED = {"entry", "inner", "inlined", "njit"}  # decorators of numerics/compile.py, and numba's own
+EMPTY = re.compile(r"^empty_")  # a maker of empty state: a NamedTuple of arrays that a kernel fills
+
+
+def imported(tree: ast.AST):
+    """Names of holdfast's modules that a file imports, also in functions; not those for type checkers."""
+    skipped = {id(child) for node in ast.walk(tree) if _for_type_checkers(node) for child in ast.walk(node)}
+    for node in ast.walk(tree):
+        if id(node) in skipped:
+            continue
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names if alias.name.split(".")[0] == "holdfast")
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, "relative imports hide what is imported"
+            if node.module == "holdfast":
+                yield from (f"holdfast.{alias.name}" for alias in node.names)
+            elif (node.module or "").startswith("holdfast."):
+                yield node.module
+
+
+def _for_type_checkers(node: ast.AST) -> bool:
+    return isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"
+
+
+def part_of(module: str) -> str:
+    """The folder or root module, by the name of ``ORDER``; a public name stands for the module that defines it."""
+    import holdfast
+
+    first = module.split(".")[1]
+    return holdfast._MODULE_OF.get(first, first).split(".")[0]
+
+
+def test_every_folder_and_root_module_has_its_place():
+    found = {path.relative_to(SOURCE).parts[0].removesuffix(".py") for path in FILES}
+    assert found - {"__init__"} == set(ORDER)
+
+
+def test_the_map_has_every_part_in_order():
+    """The first table of CONTRIBUTING.md's map."""
+    page = (SOURCE.parents[1] / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    table = page[page.index("## The map") : page.index("Within `certificates/`")]
+    listed = re.findall(r"^\| `(\w+)(?:/|\.py)` \|", table, re.MULTILINE)
+    assert tuple(listed) == ORDER
+
+
+@pytest.mark.parametrize("part", ORDER)
+def test_imports_go_one_way(part):
+    """The package's own names count as their modules; ``holdfast.__version__`` is no import of a folder."""
+    later = set(ORDER[ORDER.index(part) + 1 :])
+    against = []
+    for path in FILES:
+        if path.relative_to(SOURCE).parts[0].removesuffix(".py") != part:
+            continue
+        for module in imported(ast.parse(path.read_text(encoding="utf-8"))):
+            if part_of(module) in later:
+                against.append(f"{path.relative_to(SOURCE)} imports {module}")
+    assert not against
+
+
+def test_files_are_short():
+    lengths = {path.relative_to(SOURCE): path.read_text(encoding="utf-8").count("\n") for path in FILES}
+    assert not {str(path): n for path, n in lengths.items() if n > 400}
+    assert median(lengths.values()) <= 120
+
+
+def test_state_of_kernels_has_names():
+    """Fields of a NamedTuple are read by name, not by number."""
+    numbered = re.compile(r"\b(tree|state|data|facts|counts)\[[0-9]+\]")
+    assert not [str(path) for path in FILES if numbered.search(path.read_text(encoding="utf-8"))]
+
+
+@pytest.mark.parametrize("path", KERNELS, ids=lambda path: path.stem)
+def test_kernels_hold_compiled_code_only(path):
+    """Compiled functions, NamedTuples, numbers and dtypes, and the makers of empty state."""
+    strange = []
+    for node in ast.parse(path.read_text(encoding="utf-8")).body:
+        if isinstance(node, ast.FunctionDef):
+            decorators = {_name(decorator) for decorator in node.decorator_list}
+            if not (decorators & COMPILED or EMPTY.match(node.name)):
+                strange.append(f"{node.name} is not compiled")
+        elif isinstance(node, ast.ClassDef):
+            if [_name(base) for base in node.bases] != ["NamedTuple"]:
+                strange.append(f"{node.name} is no NamedTuple")
+        elif not isinstance(node, ast.Import | ast.ImportFrom | ast.Assign | ast.AnnAssign | ast.Expr):
+            strange.append(f"line {node.lineno}")
+    assert not strange
+
+
+def _name(node: ast.expr) -> str:
+    """The last name of ``f``, ``a.f`` or ``a.f(…)``."""
+    if isinstance(node, ast.Call):
+        return _name(node.func)
+    return node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")
