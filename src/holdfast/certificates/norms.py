@@ -133,8 +133,8 @@ class Ellipsoid(Norm):
         # The factor of a matrix that is off by ω is off by cond(A0) ω = cond(C)² ω (Lemma F2); units of features do
         # not matter: of A0 = D R D, with a unit diagonal in R, it is cond(R) that counts (Demmel 1989).
         unit = np.sqrt(np.diag(self.A0))
-        condition = (np.linalg.norm(C / unit[:, None]) * np.linalg.norm(to_input.T * unit)) ** 2
-        condition = 1.0 if diagonal else condition
+        growth = float(np.linalg.norm(C / unit[:, None]) * np.linalg.norm(to_input.T * unit))
+        condition = 1.0 if diagonal else growth**2
         if condition > _CONDITION:
             raise ValueError(
                 f"The norm A_0 is too ill-conditioned to be certified (condition {condition:.3g}, limit "
