@@ -153,6 +153,8 @@ class Moves:
         None: all 1.
     lower, upper : ndarrays of shape (d,) or None
     frozen, only_up, only_down : bool ndarrays of shape (d,) or None
+    relations : tuple of ndarrays (A, b), of shapes (n_relations, d) and (n_relations,), or None
+        ``A (x + δ) ≤ b``: the moved row keeps them. Dropping them keeps a lower bound sound.
     """
 
     norm: Norm = field(default_factory=L2)
@@ -162,6 +164,7 @@ class Moves:
     frozen: np.ndarray | None = None
     only_up: np.ndarray | None = None
     only_down: np.ndarray | None = None
+    relations: tuple[np.ndarray, np.ndarray] | None = None
 
     @property
     def confined(self) -> bool:

@@ -37,9 +37,13 @@ class Budget:
     ----------
     nodes : int
         Nodes of the search tree that are solved.
+    at : float or None
+        A size at which the verdict is enough: the search may stop once the lower bound reaches it, or a move no
+        larger changes the vote. None: the radius itself is sought.
     """
 
     nodes: int = 20_000
+    at: float | None = None
 
 
 class Problem(ABC):
