@@ -138,7 +138,7 @@ def test_a_budget_is_kept_and_more_of_it_never_loosens():
 @pytest.mark.parametrize("name", engines)
 def test_threads_change_nothing(name):
     rng = np.random.default_rng(4)
-    problem, *_ = random_problem(rng, 1, 3, norm="linf" if name == "two_sided_knn" else "l2", n=40)
+    problem, *_ = random_problem(rng, 1, 3, n=40)
     queries = rng.normal(size=(50, 3)) @ problem.T.T
     prediction = votes(problem, queries)
     one, two = (engines[name](problem, queries, prediction, n_jobs=jobs) for jobs in (1, 2))

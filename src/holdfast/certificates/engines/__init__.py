@@ -3,6 +3,8 @@
 :data:`ENGINES` is the registry that :func:`choose` reads; an engine is one file here and one entry there.
 """
 
+from dataclasses import replace
+
 import numpy as np
 
 from holdfast.certificates.engines.base import Engine as Engine
@@ -11,11 +13,10 @@ from holdfast.certificates.engines.exact_1nn import exact_1nn as exact_1nn
 from holdfast.certificates.engines.exact_knn import exact_knn as exact_knn
 from holdfast.certificates.engines.lower_bound import knn_lower as knn_lower
 from holdfast.certificates.engines.nearby import from_nearby
-from holdfast.certificates.engines.two_sided import two_sided_knn as two_sided_knn
 from holdfast.certificates.problems import Bounds, Budget, NeighborProblem, Problem
 
 # In order of preference: the first that handles a problem is used.
-ENGINES: list[Engine] = [closed_form, exact_1nn, exact_knn, two_sided_knn, knn_lower]
+ENGINES: list[Engine] = [closed_form, exact_1nn, exact_knn, knn_lower]
 
 
 def choose(problem: Problem, fast: bool = False) -> Engine:
@@ -48,6 +49,8 @@ def solve(
     engine = choose(problem, fast)
     problem, alpha, beta = problem.to_sound_range()
     queries = alpha * queries
+    if budget.at is not None:
+        budget = replace(budget, at=budget.at / beta)
     if isinstance(problem, NeighborProblem):
         found = from_nearby(engine, problem, queries, prediction, inputs, n_jobs, memory, budget)
     else:

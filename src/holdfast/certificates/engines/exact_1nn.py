@@ -2,7 +2,6 @@
 
 import numpy as np
 
-from holdfast.certificates.engines import linear_programs
 from holdfast.certificates.engines.base import Engine
 from holdfast.certificates.kernels.active_set import empty_active_set
 from holdfast.certificates.kernels.nearest import Voters, empty_workspace, nearest_change
@@ -24,8 +23,8 @@ def _exact_1nn(
 ) -> Bounds:
     """``r* = min_l ρ_l``, ``ρ_l = min{‖δ‖ : a_lj · δ ≥ f_lj / 2 for every j of class y}``, l of the other classes.
 
-    For the quadratic norms one small quadratic program per l that survives the screening, solved by a dual
-    active set in rank(T) coordinates; for L1 and L∞ a linear program. The lower bound is the dual value
+    One small quadratic program per l that survives the screening, solved by a dual active set in rank(T)
+    coordinates; L1, L∞ and relations are left to the branch and bound. The lower bound is the dual value
     ``cᵀλ / ‖Aᵀλ‖*`` of the multipliers found, shrunk by rounding: sound even where a solver stopped early (Lemma E2).
 
     The two bounds meet up to rounding, but where co-located points of two classes or a solver's failure leave a gap.
@@ -36,9 +35,6 @@ def _exact_1nn(
     perspective", 2019, for the screening by duality; the metric, the norms and the box are ours.
     """
     m = len(queries)
-    if not problem.norm.quadratic:
-        lower, moves = linear_programs.exact_1nn_lp(problem, queries, prediction, inputs, n_jobs)
-        return problem.bounds(queries, prediction, inputs, lower, moves)
     coordinates = problem.coordinates
     voters = Voters(
         problem.points, problem.slopes, problem.labels, coordinates.to_input, coordinates.lipschitz
@@ -60,7 +56,8 @@ def _exact_1nn(
 
 
 def _handles(problem: Problem) -> bool:
-    return isinstance(problem, NeighborProblem) and problem.n_neighbors == 1
+    one = isinstance(problem, NeighborProblem) and problem.n_neighbors == 1
+    return one and problem.norm.quadratic and problem.moves.relations is None
 
 
 exact_1nn = Engine("exact_1nn", _exact_1nn, _handles, tight=True, fast=False)

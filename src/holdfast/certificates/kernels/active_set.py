@@ -237,3 +237,18 @@ def interior_direction(active, out):
             w -= R[t, i] * r[t]
         r[i] = w / R[i, i] if R[i, i] > 0.0 else 0.0
         add_scaled(out, r[i], Q[i])
+
+
+@inner
+def point_beyond(active, step, out):
+    """The point nearest z with ``a_i · out = c_i + step`` for every active row: off all boundaries, rounding of z mended."""
+    A, Q, R, r, z, c = active.A, active.Q, active.R, active.coefficients, active.z, active.levels
+    for t in range(out.size):
+        out[t] = z[t]
+    for i in range(active.n_active[0]):  # Rᵀ r = c − A z + step
+        w = step + c[i] - dot(A[i], z)
+        for t in range(i):
+            w -= R[t, i] * r[t]
+        r[i] = w / R[i, i] if R[i, i] > 0.0 else 0.0
+    for i in range(active.n_active[0]):
+        add_scaled(out, r[i], Q[i])

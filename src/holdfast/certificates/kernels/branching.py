@@ -37,8 +37,11 @@ def search(tree, active, query, kinds, scratch, steps, best_z):
     """
     nodes, heap, free, status = tree.nodes, tree.heap, tree.free, tree.status[0]
     squared, slopes, rounding, down, up = query.squared, query.slopes, query.rounding, query.down, query.up
+    ball = query.ball
     z, phi = active.z, scratch.phi
     for _ in range(steps):
+        if status.best <= status.enough:
+            return True
         slot = status.next_slot
         if slot >= 0:
             status.next_slot = -1
@@ -53,16 +56,16 @@ def search(tree, active, query, kinds, scratch, steps, best_z):
             release(free, status, slot)
             continue
         status.n_solved += 1
-        load_rows(tree, slot, active, query, down, up)
+        load_rows(tree, slot, active, query, down, up, ball)
         reload(active)
-        bound = relaxation(tree, slot, active, query, kind, scratch, down, up)
+        bound = relaxation(tree, slot, active, query, kind, scratch, down, up, ball)
         if bound < 0.0:
             release(free, status, slot)
             continue
         node.bound = bound
         complete = node.n_members == kind.n_own + kind.n_other
         if node.n_members > 0:
-            size = witness(active, query, scratch, 4 if complete else 1, status.best, best_z, down, up)
+            size = witness(active, query, scratch, 4 if complete else 1, status.best, best_z, down, up, ball)
             if size < np.inf:
                 status.best = size if size < status.best else status.best
                 close_at(status, bound)
@@ -75,8 +78,10 @@ def search(tree, active, query, kinds, scratch, steps, best_z):
         size = length(z)
         if within == np.inf:
             within = 4.0 * (bound if bound > size else size)
-        along = certified_along(active, rounding, within)
-        off = abs(size - along)  # from z back to the point that is certified
+        along, off = 0.0, np.inf
+        if ball is None:
+            along = certified_along(active, rounding, within)
+            off = abs(size - along)  # from z back to the point that is certified
         if not _branch_on_target(tree, slot, query, kind, scratch, along, off, within):
             if complete:
                 close_at(status, bound)  # a tie that no push resolves

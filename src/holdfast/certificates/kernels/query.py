@@ -35,6 +35,11 @@ class Query(NamedTuple):
     u, to_input : ndarrays
     down, up : ndarrays or None
         The box; None, and its code is not compiled, if nothing confines the move.
+    relations, least, relation_sizes : ndarrays of shapes (n_relations, s), (n_relations,) and (n_relations,)
+        ``relations · z ≥ least``, and the lengths of these rows; not looked at if there is no box.
+    ball : int or None
+        Which dual length a slope has, if the coordinates are ``z = (σδ, T)`` (:mod:`~holdfast.certificates.kernels.lifted`).
+    sigma : float
     y, k, n_classes : int
     lowest_wins : bool
         Whether equal votes go to the lowest code, and not to the class of the nearest.
@@ -53,6 +58,11 @@ class Query(NamedTuple):
     to_input: np.ndarray
     down: np.ndarray | None
     up: np.ndarray | None
+    relations: np.ndarray
+    least: np.ndarray
+    relation_sizes: np.ndarray
+    ball: int | None
+    sigma: float
     y: int
     k: int
     n_classes: int

@@ -6,23 +6,26 @@ move z (but for a term all points share), so "b is no farther than j" is the row
 
 import numpy as np
 
-from holdfast.certificates.kernels.active_set import add_constraint, certified, interior_direction
+from holdfast.certificates.kernels.active_set import add_constraint, certified, point_beyond
 from holdfast.certificates.kernels.box import violated_side
 from holdfast.certificates.kernels.halfspace import euclidean_length, level
+from holdfast.certificates.kernels.lifted import FACET, certified_sum, facet_row, lifted_length, violated_facet
 from holdfast.certificates.kernels.nearest import VIOLATED
 from holdfast.certificates.kernels.rounding import product_error, slack, slack_within
-from holdfast.certificates.kernels.search_tree import MAX_ROWS, close_at
+from holdfast.certificates.kernels.search_tree import close_at
 from holdfast.certificates.kernels.sorted_list import contains, insert
 from holdfast.certificates.kernels.vectors import dot, length, scale, subtract
 from holdfast.certificates.kernels.voting import winner
 from holdfast.numerics.compile import NONE, ZERO, inner
 
-# In place of a point in the tag of a row: the upper or the lower side of the box.
-UPPER_SIDE, LOWER_SIDE = np.int64(-1), np.int64(-2)
+# In place of a point in the tag of a row: the upper or the lower side of the box, a relation.
+UPPER_SIDE, LOWER_SIDE, RELATION = np.int64(-1), np.int64(-2), np.int64(-3)
+NONE_FOUND = np.int64(-9)
+TOLERANCE = 1e-13  # a relation violated by less of the move does not join; no bound rests on it
 
 
 @inner
-def load_rows(tree, slot, active, query, down, up):
+def load_rows(tree, slot, active, query, down, up, ball):
     """The rows and multipliers of a node, into the active set; its factors and z are to be reloaded."""
     rows, kept = tree.rows, tree.multipliers
     A, tags, multipliers, levels = active.A, active.tags, active.multipliers, active.levels
@@ -35,9 +38,17 @@ def load_rows(tree, slot, active, query, down, up):
         if b >= 0:
             subtract(slopes[b], slopes[j], A[i])
             levels[i] = level(points, u, b, j)
+        elif b == FACET:
+            if ball is not None:
+                facet_row(j, ball, query.sigma, A[i])
+                levels[i] = 0.0
         elif up is not None:
-            scale(-1.0 if b == UPPER_SIDE else 1.0, to_input[j], A[i])
-            levels[i] = -up[j] if b == UPPER_SIDE else -down[j]
+            if b == RELATION:
+                scale(1.0, query.relations[j], A[i])
+                levels[i] = query.least[j]
+            else:
+                scale(-1.0 if b == UPPER_SIDE else 1.0, to_input[j], A[i])
+                levels[i] = -up[j] if b == UPPER_SIDE else -down[j]
     active.n_active[0] = n_rows
 
 
@@ -46,8 +57,12 @@ def store_rows(tree, slot, active):
     """The active rows, for the children to start from."""
     rows, kept, tags, multipliers = tree.rows, tree.multipliers, active.tags, active.multipliers
     n_rows = active.n_active[0]
-    if n_rows > MAX_ROWS:
+    if n_rows > kept.shape[1]:
         n_rows = 0
+    for i in range(n_rows):
+        if tags[i, 0] == FACET and tags[i, 1] < 0:  # a facet without a name
+            n_rows = ZERO
+            break
     tree.nodes[slot].n_rows = n_rows
     for i in range(n_rows):
         rows[slot, i, 0], rows[slot, i, 1] = tags[i, 0], tags[i, 1]
@@ -72,7 +87,7 @@ def farthest(phi, members, count):
 
 
 @inner
-def relaxation(tree, slot, active, query, kind, scratch, down, up):
+def relaxation(tree, slot, active, query, kind, scratch, down, up, ball):
     """Solve for all the rows that the node's decisions imply. Its certified bound; -1 if the node is closed."""
     points, slopes, squared, u, to_input = query.points, query.slopes, query.squared, query.u, query.to_input
     rounding, z, phi, a = query.rounding, active.z, scratch.phi, scratch.row
@@ -85,21 +100,49 @@ def relaxation(tree, slot, active, query, kind, scratch, down, up):
             subtract(slopes[b], slopes[j], a)
             c = level(points, u, b, j)
         else:
-            if up is None:
+            b, c = NONE_FOUND, 0.0
+            if up is not None:
+                b, j, c = _violated_limit(query, z, down, up, a)
+            if ball is not None and b == NONE_FOUND:
+                j = violated_facet(z, ball, query.sigma, a)
+                b = FACET if j > -2 else NONE_FOUND
+            if b == NONE_FOUND:
                 return bound
-            side, j = violated_side(to_input, z, down, up)
-            if j < 0:
-                return bound
-            scale(-side, to_input[j], a)
-            c, b = (-up[j], UPPER_SIDE) if side > 0 else (-down[j], LOWER_SIDE)
         ended = add_constraint(a, c, b, j, active, rounding)
-        value = certified(active, rounding)
-        value = value if value > ended else ended
+        if ball is None:
+            value = certified(active, rounding)
+            value = value if value > ended else ended
+        elif ended > 0.0:  # the ray that shows it
+            value = certified_sum(
+                active, active.coefficients, -1.0, 1.0, a, c, ball, query.sigma, rounding, scratch.moved
+            )
+        else:
+            value = certified_sum(
+                active, active.multipliers, 1.0, 0.0, a, 0.0, ball, query.sigma, rounding, scratch.moved
+            )
         bound = value if value > bound else bound
         if ended != 0.0 or bound >= limit:
             break
     close_at(status, bound)
     return -1.0
+
+
+@inner
+def _violated_limit(query, z, down, up, a):
+    """A side of the box or a relation that z violates: its tag and level, the row into ``a``."""
+    side, j = violated_side(query.to_input, z, down, up)
+    if j >= 0:
+        scale(-side, query.to_input[j], a)
+        return (UPPER_SIDE, j, -up[j]) if side > 0 else (LOWER_SIDE, j, -down[j])
+    worst = 0.0
+    for i in range(query.least.size):
+        gap = (query.least[i] - dot(query.relations[i], z)) / query.relation_sizes[i]
+        if gap > worst + TOLERANCE * length(z):
+            worst, j = gap, i
+    if j >= 0:
+        scale(1.0, query.relations[j], a)
+        return RELATION, j, query.least[j]
+    return NONE_FOUND, NONE, 0.0
 
 
 @inner
@@ -138,25 +181,23 @@ def _most_violated(tree, slot, query, kind, phi, gap):
 
 
 @inner
-def witness(active, query, scratch, pushes, best, best_z, down, up):
+def witness(active, query, scratch, pushes, best, best_z, down, up, ball):
     """The length of a move a hair beyond z that changes the vote; infinite if none was found."""
-    z, phi, inward, moved = active.z, scratch.phi, scratch.row, scratch.moved
+    z, phi, moved = active.z, scratch.phi, scratch.moved
     keys, nearest, tally = scratch.keys, scratch.nearest, scratch.tally
-    squared, slopes, labels, to_input = query.squared, query.slopes, query.labels, query.to_input
-    interior_direction(active, inward)
+    squared, slopes, labels = query.squared, query.slopes, query.labels
     step = 2.0 * slack(query.rounding, length(z))
     for _ in range(pushes):  # twentyfold pushes; whatever they reach is checked by the vote
-        for t in range(z.size):
-            moved[t] = z[t] + step * inward[t]
+        point_beyond(active, step, moved)
         half_distances(squared, slopes, moved, phi)
         count = ZERO
         for p in range(phi.size):
             count = insert(phi[p], p, keys, nearest, count)
         lost = winner(labels, nearest, count, tally, query.lowest_wins) != query.y
         if lost and up is not None:
-            lost = violated_side(to_input, moved, down, up)[1] < 0
+            lost = _violated_limit(query, moved, down, up, scratch.row)[0] == NONE_FOUND
         if lost:
-            size = length(moved)
+            size = length(moved) if ball is None else lifted_length(moved, ball, query.sigma)
             if size < best:
                 for t in range(z.size):
                     best_z[t] = moved[t]

@@ -13,7 +13,7 @@ from holdfast.numerics.compile import NONE, inner
 
 # Longest lists of a node. A node with more active rows starts its children from none; one with more required points
 # is closed at its bound, and the search returns that it is not complete.
-MAX_REQUIRED, MAX_ROWS = 64, 48
+MAX_REQUIRED, MAX_ROWS = 64, 128
 CLOSE = 1.0 - 1e-9  # a node this near the best witness is closed, at its own bound (Lemma T4)
 
 _NODE = np.dtype(
@@ -32,6 +32,7 @@ _STATUS = np.dtype(
         ("best", np.float64),  # length of the best witness
         ("closed", np.float64),  # least bound of a closed node
         ("horizon", np.float64),  # nothing beyond it is searched
+        ("enough", np.float64),  # a witness of this length ends the search
         ("heap_size", np.int64),
         ("n_free", np.int64),
         ("n_solved", np.int64),
@@ -65,18 +66,19 @@ class Tree(NamedTuple):
     status: np.ndarray
 
 
-def empty_tree(capacity: int, k: int) -> Tree:
-    """No nodes, no witness."""
+def empty_tree(capacity: int, k: int, s: int) -> Tree:
+    """No nodes, no witness, for s coordinates."""
+    n_rows = min(s + 1, MAX_ROWS)
     status = np.zeros(1, _STATUS)
     status["best"] = status["closed"] = status["horizon"] = np.inf
-    status["n_free"], status["next_slot"] = capacity, -1
+    status["enough"], status["n_free"], status["next_slot"] = -1.0, capacity, -1
     return Tree(
         nodes=np.empty(capacity, _NODE),
         members=np.empty((capacity, k), np.int64),
         excused=np.empty((capacity, k // 2 + 1), np.int64),
         required=np.empty((capacity, MAX_REQUIRED), np.int64),
-        rows=np.empty((capacity, MAX_ROWS, 2), np.int64),
-        multipliers=np.empty((capacity, MAX_ROWS)),
+        rows=np.empty((capacity, n_rows, 2), np.int64),
+        multipliers=np.empty((capacity, n_rows)),
         heap=np.empty(capacity, np.int64),
         free=np.arange(capacity - 1, -1, -1),
         status=status,

@@ -89,7 +89,8 @@ class NeighborProblem(Problem):
         if not self.absolute.size:
             put("absolute", np.abs(self.T))
         columns, sizes = self.moves.in_units(self.T), self.moves.in_units(self.absolute)
-        put("coordinates", self.moves.free_norm.coordinates(columns, sizes, reduce=not self.moves.confined))
+        limited = self.moves.confined or self.moves.relations is not None
+        put("coordinates", self.moves.free_norm.coordinates(columns, sizes, reduce=not limited))
         put("slopes", np.ascontiguousarray(self.points @ self.coordinates.G))
         put("largest", float(L2().lengths(self.points).max()))
 

@@ -1,0 +1,81 @@
+"""The coordinates of a search, and the limits of its moves in them."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from holdfast.certificates.problems import NeighborProblem
+from holdfast.certificates.rounding import UNIT_ROUNDOFF
+
+_FLAT = 1e-8  # σ² d: the Euclidean length counts this much of the length proper, so a bound loses at most half of it
+
+
+@dataclass(frozen=True, eq=False)
+class SearchSpace:
+    """Coordinates z of moves: those of the norm if it is quadratic, else ``(σδ, T)``.
+
+    Attributes
+    ----------
+    slopes : ndarray of shape (n, s)
+    to_input : ndarray of shape (n_free, s)
+    ball : int or None
+        The dual length of a slope if the norm is not quadratic.
+    sigma : float
+    limited : bool
+        Whether there is a box or a relation.
+    relations : ndarray of shape (n_relations, s)
+        Rows of the relations, for ``relations · z ≥ least``, times ``factors``: powers of two that make them no longer
+        than the slopes may be, so that they round no more than these.
+    factors : ndarray of shape (n_relations,)
+    kept : int ndarray of shape (n_relations,)
+        The relations that a move of the free inputs changes.
+    """
+
+    slopes: np.ndarray
+    to_input: np.ndarray
+    ball: int | None
+    sigma: float
+    limited: bool
+    relations: np.ndarray
+    factors: np.ndarray
+    kept: np.ndarray
+
+    @classmethod
+    def of(cls, problem: NeighborProblem) -> "SearchSpace":
+        """The space of a problem."""
+        coordinates, moves = problem.coordinates, problem.moves
+        slopes, to_input, ball, sigma = problem.slopes, coordinates.to_input, None, 1.0
+        if not problem.norm.quadratic:
+            d = slopes.shape[1]
+            ball, sigma = problem.norm.code, float(2.0 ** np.floor(0.5 * np.log2(_FLAT / max(d, 1))))
+            slopes, to_input = (
+                np.ascontiguousarray(np.hstack([M / sigma, np.zeros((len(M), 1))])) for M in (slopes, to_input)
+            )
+        relations = np.empty((0, to_input.shape[1]))
+        if moves.relations is not None:
+            relations = -moves.in_units(np.atleast_2d(moves.relations[0])) @ to_input
+        kept = np.flatnonzero(relations.any(axis=1))
+        longest = max(problem.largest * coordinates.growth / sigma, 1e-300)
+        factors = 2.0 ** np.floor(np.log2(longest / np.linalg.norm(relations[kept], axis=1)))
+        rows = np.ascontiguousarray(relations[kept] * factors[:, None])
+        limited = moves.confined or moves.relations is not None
+        return cls(slopes, to_input, ball, sigma, limited, rows, factors, kept)
+
+    def limits(self, problem: NeighborProblem, inputs: np.ndarray | None, m: int):
+        """The room of each query, down and up (m, n_free), or None; the least levels of the relations (m, n_relations).
+
+        Levels are rounded down: a set of moves that is a hair too large keeps a bound sound (Lemma R5).
+        """
+        moves, n_free = problem.moves, self.to_input.shape[0]
+        if not self.limited:
+            return None, None, np.empty((m, 0))
+        down, up = problem.room(inputs, m)
+        if not down.size:
+            down, up = np.full((m, n_free), np.inf), np.full((m, n_free), np.inf)
+        if moves.relations is None:
+            return down, up, np.empty((m, 0))
+        if inputs is None:
+            raise ValueError("Relations are on the moved inputs: the engine needs inputs as well as queries.")
+        A, b = moves.relations[0][self.kept], moves.relations[1][self.kept]
+        size = np.abs(inputs) @ np.abs(A).T + np.abs(b)
+        return down, up, (inputs @ A.T - b - 4 * (A.shape[1] + 8) * UNIT_ROUNDOFF * size) * self.factors
