@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import product
 
 import numpy as np
 
@@ -9,7 +10,7 @@ from holdfast.certificates.certificate import meet
 from holdfast.certificates.engines import solve
 from holdfast.certificates.folding.normalizer import bounds_before_normalizer
 from holdfast.certificates.problems import Bounds, Budget, Problem
-from holdfast.certificates.threat import Moves
+from holdfast.certificates.moves import Moves
 from holdfast.certificates.voting import NeighborVoter, Voter
 from holdfast.certificates.witnesses.segment import segment
 from holdfast.certificates.witnesses.walk import walk
@@ -18,6 +19,7 @@ _BLOCK = 256  # rows between two reports of progress; four times as many if ther
 _MANY = 5_000  # reference points from which on a walk asks the model as rarely as it can
 _VISIBLE = 1e3  # rounding is at most 1e-9 of a comparison below this ratio
 _PUSHES = (0.0, 1e-9, 1e-7, 1e-5, 1e-3)  # a hair beyond the boundary, if need be; each is checked by predict
+_ROUNDINGS = ("nearest", "outward", "inward")  # of features that are whole numbers, one after the other
 
 Progress = Callable[[int, int], object]
 
@@ -66,8 +68,17 @@ class Effort:
     n_jobs: int | None
 
 
-def bracket(voter: Voter, moves: Moves, rows: np.ndarray, effort: Effort, progress: Progress | None = None) -> Bracket:
+def bracket(
+    voter: Voter,
+    moves: Moves,
+    rows: np.ndarray,
+    effort: Effort,
+    progress: Progress | None = None,
+    codes: np.ndarray | None = None,
+) -> Bracket:
     """Bound every row from below and look for witnesses, block by block.
+
+    Whole numbers and categories are not looked at here: see :mod:`holdfast.certificates.enumeration`.
 
     Parameters
     ----------
@@ -79,12 +90,15 @@ def bracket(voter: Voter, moves: Moves, rows: np.ndarray, effort: Effort, progre
     effort : Effort
     progress : callable, optional
         Called with the number of rows done and of all rows, after each block.
+    codes : int ndarray of shape (m,), optional
+        The answers that are certified; by default the predictions at the rows.
     """
-    codes = voter.predict(rows)
+    codes = voter.predict(rows) if codes is None else codes
     many = isinstance(voter, NeighborVoter) and len(voter.points) >= _MANY
     step = 4 * _BLOCK if many else _BLOCK
     after = voter.fold.after
-    problem = voter.problem(voter.fold.before, moves) if after is None else voter.problem(after, Moves())
+    relaxed = moves.relaxed(rows)
+    problem = voter.problem(voter.fold.before, relaxed) if after is None else voter.problem(after, Moves())
     parts = []
     for start in range(0, len(rows), step):
         part = slice(start, start + step)
@@ -121,24 +135,26 @@ def _with_witnesses(voter: Voter, moves: Moves, rows, codes, bounds: Bounds, n_j
     best, size = np.full(rows.shape, np.nan), np.full(len(rows), np.inf)
     # No move at all is no witness: of such a row rounding decides, in another batch otherwise.
     proposed = np.isfinite(bounds.delta).all(axis=1) & (bounds.delta != 0).any(axis=1)
-    for push in _PUSHES:
+    for push, rounding in product(_PUSHES, _ROUNDINGS[: 1 if moves.integer is None else None]):
         missing = np.flatnonzero(np.isinf(size) & proposed)
         if not missing.size:
             break
-        moved = moves.enforce(rows[missing] + (1.0 + push) * bounds.delta[missing], rows[missing])
-        changed = _changes(voter, rows[missing], moved, codes[missing])
+        moved = moves.enforce(rows[missing] + (1.0 + push) * bounds.delta[missing], rows[missing], rounding)
+        changed = is_witness(voter, moves, rows[missing], moved, codes[missing])
         hit = missing[changed]
         best[hit] = moved[changed]
         size[hit] = moves.lengths(best[hit] - rows[hit])
     loose = np.flatnonzero(~meet(bounds.lower, size))
     if loose.size:
         ends = list(_ends(voter, moves, rows[loose], codes[loose], n_jobs))
-        if many and voter.fold.after is None and isinstance(voter, NeighborVoter):
+        plain = moves.integer is None and moves.relations is None
+        if many and plain and voter.fold.after is None and isinstance(voter, NeighborVoter):
             walked = walk(voter, rows[loose], codes[loose], ends, moves.lengths, n_jobs)
         else:
-            walked = segment(voter.predict, rows[loose], codes[loose], ends, moves.lengths)
+            project = None if plain else moves.enforce
+            walked = segment(voter.predict, rows[loose], codes[loose], ends, moves.lengths, project)
         found = np.flatnonzero(np.isfinite(walked).all(axis=1))
-        kept = _changes(voter, rows[loose[found]], walked[found], codes[loose[found]])
+        kept = is_witness(voter, moves, rows[loose[found]], walked[found], codes[loose[found]])
         walked[found[~kept]] = np.nan
         length = np.where(np.isfinite(walked).all(axis=1), moves.lengths(walked - rows[loose]), np.inf)
         better = length < size[loose]
@@ -146,7 +162,14 @@ def _with_witnesses(voter: Voter, moves: Moves, rows, codes, bounds: Bounds, n_j
     return Bounds(np.minimum(bounds.lower, size), size, best)
 
 
-def _changes(voter: Voter, rows: np.ndarray, moved: np.ndarray, codes: np.ndarray) -> np.ndarray:
+def is_witness(voter: Voter, moves: Moves, rows: np.ndarray, moved: np.ndarray, codes: np.ndarray) -> np.ndarray:
+    """Whether each of the moved rows is allowed, all limits kept, and the model's own predict is another there."""
+    out = moves.allows(moved, rows)
+    out[out] = changes(voter, rows[out], moved[out], codes[out])
+    return out
+
+
+def changes(voter: Voter, rows: np.ndarray, moved: np.ndarray, codes: np.ndarray) -> np.ndarray:
     """Whether the model's own predict is another at the moved rows: in one batch, and each row alone.
 
     A matrix product may round a row alone in another way. That is checked where rounding can be seen at all: where the

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -32,6 +33,12 @@ class Certificate:
         Where moves are measured, in words.
     true : ndarray of shape (n_rows,) or None
         True labels, if they were given.
+    at : float or None
+        The size at which the verdict was asked for; None if the radius was.
+    changes_at_no_cost : bool
+        Whether categories may change at no cost: then a move of size 0 may change an answer.
+    index : pandas index or None
+        That of X, if it was a data frame.
     """
 
     radius: np.ndarray
@@ -41,11 +48,29 @@ class Certificate:
     norm: str
     units: str
     true: np.ndarray | None = None
+    at: float | None = None
+    changes_at_no_cost: bool = False
+    index: Any = None
 
     @property
     def exact(self) -> np.ndarray:
         """True where the two bounds meet, to one part in ten thousand, or are both infinite."""
         return meet(self.radius, self.upper)
+
+    @property
+    def stable(self) -> np.ndarray:
+        """The verdict at the size ``at``, an array of ``True``, ``False`` and ``None``.
+
+        ``True``: proven, no move of size up to ``at`` changes the answer. ``False``: ``adversarial`` is a move of size up
+        to ``at`` that does. ``None``: not decided, so that ``if`` and ``== True`` read it on the safe side.
+        In :meth:`to_frame` the column has pandas' nullable dtype ``boolean``.
+        """
+        if self.at is None:
+            raise ValueError("stable is a verdict at one size: give certify that size, certify(..., at=0.1).")
+        out = np.full(len(self), None, dtype=object)
+        out[self.upper <= self.at] = False
+        out[self._holds(self.radius, np.array([self.at]))[:, 0]] = True
+        return out
 
     @classmethod
     def concatenate(cls, parts: Sequence["Certificate"]) -> "Certificate":
@@ -65,6 +90,9 @@ class Certificate:
             first.norm,
             first.units,
             None if first.true is None else np.concatenate([part.true for part in parts]),
+            first.at,
+            first.changes_at_no_cost,
+            None if first.index is None else first.index.append([part.index for part in parts[1:]]),
         )
 
     def __len__(self) -> int:
@@ -73,6 +101,12 @@ class Certificate:
     def __repr__(self) -> str:
         finite = self.radius[np.isfinite(self.radius)]
         median = f"{np.median(finite):.4g}" if finite.size else "inf"
+        if self.at is not None:
+            verdicts = self.stable.tolist()
+            return (
+                f"<Certificate of {len(self)} predictions at {self.norm} size {self.at:g} in {self.units}: "
+                f"{verdicts.count(True)} stable, {verdicts.count(False)} not, {verdicts.count(None)} undecided>"
+            )
         return (
             f"<Certificate of {len(self)} predictions: median {self.norm} radius {median} in {self.units}, "
             f"{int(self.exact.sum())} exact>"
@@ -85,8 +119,8 @@ class Certificate:
         ----------
         y : array-like of shape (n_rows,), optional
             True labels; by default those given to ``certify``.
-        radii : float or array-like
-            Where to look.
+        radii : float or array-like, optional
+            Where to look; by default at the size given to ``certify(at=...)``.
 
         Returns
         -------
@@ -103,15 +137,22 @@ class Certificate:
 
     def _share(self, y, radii, bound: np.ndarray) -> np.ndarray:
         y = self._labels(y)
+        radii = self.at if radii is None else radii
         if radii is None:
             raise ValueError("radii is missing: give the radius, or radii, at which to compute the accuracy.")
         radii = np.asarray(radii, dtype=np.float64)
         if np.isnan(radii).any() or (radii < 0).any():
             raise ValueError("radii must be numbers of at least 0.")
         right = self.prediction == y
-        # A move of exactly the radius is covered too: nothing shorter than `bound` changes the answer.
-        holds = right[:, None] & ((bound[:, None] > radii.ravel()) | (radii.ravel() == 0))
+        holds = right[:, None] & self._holds(bound, radii.ravel())
         return holds.mean(axis=0).reshape(radii.shape)
+
+    def _holds(self, bound: np.ndarray, radii: np.ndarray) -> np.ndarray:
+        """Whether a bound covers moves up to each radius, that size included: (n_rows, n_radii).
+
+        A move of size 0 is no move, unless categories change at no cost.
+        """
+        return (bound[:, None] > radii) | ((radii == 0) & (not self.changes_at_no_cost))
 
     def _labels(self, y) -> np.ndarray:
         y = self.true if y is None else np.asarray(y)
@@ -122,8 +163,8 @@ class Certificate:
         return y
 
     def to_frame(self):
-        """One row a prediction, as a pandas data frame."""
-        from pandas import DataFrame
+        """One row a prediction, as a pandas data frame; with the index of X if that was one."""
+        from pandas import DataFrame, array
 
         columns = {
             "prediction": self.prediction,
@@ -131,10 +172,12 @@ class Certificate:
             "upper": self.upper,
             "exact": self.exact,
         }
+        if self.at is not None:
+            columns["stable"] = array(self.stable, dtype="boolean")
         if self.true is not None:
             columns["true"] = self.true
             columns["correct"] = self.true == self.prediction
-        return DataFrame(columns)
+        return DataFrame(columns, index=self.index)
 
     def plot(self, y=None, ax=None):
         """Certified and attacked accuracy as the radius grows; the truth lies in the band between.

@@ -6,10 +6,12 @@ import warnings
 import numpy as np
 
 from holdfast.backends import certified_by_blocks
-from holdfast.certificates.bracket import Effort, Progress, bracket
+from holdfast.certificates.bracket import Effort, Progress
 from holdfast.certificates.certificate import Certificate
+from holdfast.certificates.enumeration import bracket_threat
 from holdfast.certificates.problems import Budget
 from holdfast.certificates.threat import Threat
+from holdfast.certificates.training_rows import fitted_threat
 from holdfast.certificates.voting import voter_for
 from holdfast.parameters import check_count, check_number
 
@@ -24,6 +26,7 @@ def certify(
     y=None,
     *,
     threat: Threat | None = None,
+    at: float | None = None,
     norm=2,
     reference=None,
     lower=None,
@@ -55,10 +58,15 @@ def certify(
         True labels, kept for ``certified_accuracy``.
     threat : Threat, optional
         Which moves are possible, and how they are measured; in place of norm, lower, upper and frozen.
+    at : float, optional
+        Ask for the verdict at this size alone, ``Certificate.stable``: can a move of at most this size change the answer?
+        Much cheaper than the radius, where a search is needed; ``radius`` and ``upper`` are then only as tight as the
+        verdict needs.
     norm : {2, numpy.inf, 1} or array-like of shape (n_features, n_features), default=2
         How moves are measured; a matrix ``A_0`` is the norm ``√(δᵀ A_0 δ)``.
     reference : tuple (X_train, y_train), optional
-        For scikit-learn's ``KNeighborsClassifier``: the rows the pipeline was fitted on, before its first step.
+        The rows the pipeline was fitted on, before its first step: needed for scikit-learn's
+        ``KNeighborsClassifier``, and for threats that take units or categories from them.
     lower, upper : float, array-like of shape (n_features,) or mapping, optional
         A box: features of a moved row can only lie within it.
     frozen : array-like of bool, int or str, optional
@@ -109,18 +117,21 @@ def certify(
     >>> certificate.certified_accuracy(radii=[0.0, 0.1]).round(2).tolist()
     [0.96, 0.91]
     """
-    effort = _effort(method, budget, witness, memory, n_jobs)
+    effort = _effort(method, budget, witness, memory, n_jobs, at)
     voter = voter_for(model, reference)
     rows = voter.check_rows(X)
-    moves = as_threat(threat, norm, lower, upper, frozen).moves(voter.n_features, voter.feature_names)
+    given = fitted_threat(as_threat(threat, norm, lower, upper, frozen), model, reference, voter.feature_names)
+    reading = given.read(voter.n_features, voter.feature_names)
+    attacked = attacked_codes(given.classes, voter.classes)
     y = None if y is None else np.asarray(y)
     if y is not None and y.shape != (len(rows),):
         raise ValueError(f"y must have shape ({len(rows)},); got {y.shape}.")
-    found = bracket(voter, moves, rows, effort, _printer(verbose, progress))
+    found = bracket_threat(voter, reading, rows, effort, attacked, _printer(verbose, progress))
     radius = np.where(voter.same_as_given(X, found.codes), found.radius, 0.0)
     return Certificate(
-        radius, found.upper, found.adversarial, voter.classes[found.codes], moves.norm.name, _units(moves), y
-    )
+        radius, found.upper, found.adversarial, voter.classes[found.codes], reading.moves.norm.name,
+        _units(reading.moves), y, at, reading.categories is not None, getattr(X, "index", None),
+    )  # fmt: skip
 
 
 def as_threat(threat: Threat | None, norm, lower, upper, frozen) -> Threat:
@@ -135,8 +146,26 @@ def as_threat(threat: Threat | None, norm, lower, upper, frozen) -> Threat:
     return threat
 
 
-def _effort(method: str, budget, witness: bool, memory: float, n_jobs: int | None) -> Effort:
+def attacked_codes(classes, known: np.ndarray) -> np.ndarray | None:
+    """Codes of the classes that a threat names; from a file they may be words for numbers."""
+    if classes is None:
+        return None
+    words = {str(label): code for code, label in enumerate(known.tolist())}
+    named = np.atleast_1d(np.asarray(classes, dtype=object)).tolist()
+    unknown = [label for label in named if str(label) not in words]
+    if unknown:
+        raise ValueError(
+            f"classes names {', '.join(map(repr, unknown))}, but the classes of the model are "
+            f"{', '.join(list(words)[:10])}{', …' if len(words) > 10 else ''}."
+        )
+    return np.array([words[str(label)] for label in named], dtype=np.int64)
+
+
+def _effort(method: str, budget, witness: bool, memory: float, n_jobs: int | None, at: float | None) -> Effort:
     check_number("certify", "memory", memory, above=0)
+    if at is not None:
+        check_number("certify", "at", at, at_least=0)
+        at = float(np.nextafter(float(at), np.inf))  # a radius of this much is above ``at``
     if method not in ("auto", "lower"):
         raise ValueError(f"method must be 'auto' or 'lower'; got {method!r}.")
     if isinstance(budget, float):
@@ -149,7 +178,7 @@ def _effort(method: str, budget, witness: bool, memory: float, n_jobs: int | Non
         )
         budget = nodes
     check_count("certify", "budget", budget, at_least=0)
-    return Effort(method == "lower", witness, Budget(nodes=int(budget)), memory, n_jobs)
+    return Effort(method == "lower", witness, Budget(nodes=int(budget), at=at), memory, n_jobs)
 
 
 def _units(moves) -> str:

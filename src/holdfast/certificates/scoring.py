@@ -17,7 +17,7 @@ class CertifiedAccuracy(BaseEstimator):
         In the units of the rows the model is given.
     norm : {2, numpy.inf, 1} or array-like, default=2
     method : {"lower", "auto"}, default="lower"
-        The fast lower bound, or the exact search.
+        The fast lower bound, or the exact search, which then decides at ``radius`` only.
     n_jobs : int or None, default=1
         Threads of one score; searches run many at once.
     lower, upper : float or array-like of shape (n_features,), optional
@@ -67,7 +67,7 @@ class CertifiedAccuracy(BaseEstimator):
         """The certified accuracy at ``radius``, and the accuracy, which decides between equal ones."""
         certificate = certify(
             estimator, X, y, threat=self.threat, norm=self.norm, lower=self.lower, upper=self.upper, frozen=self.frozen,
-            method=self.method, witness=False, n_jobs=self.n_jobs,
+            method=self.method, witness=False, n_jobs=self.n_jobs, at=self.radius if self.method == "auto" else None,
         )  # fmt: skip
-        certified, accuracy = certificate.certified_accuracy(radii=[self.radius, 0.0])
-        return float(certified), float(accuracy)
+        accuracy = (certificate.prediction == certificate.true).mean()
+        return float(certificate.certified_accuracy(radii=self.radius)), float(accuracy)

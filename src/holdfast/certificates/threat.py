@@ -1,17 +1,19 @@
 """A threat: which moves of an input are possible, and what they cost."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from functools import cached_property
 
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from holdfast.certificates.norms import L2, Norm, as_norm
+from holdfast.certificates.moves import Moves as Moves
+from holdfast.certificates.threat_files import from_plain, plain, read_file
+from holdfast.certificates.threat_reading import Reading, read_threat
+from holdfast.certificates.threat_words import sentences
+from holdfast.certificates.training_rows import values_of, widths
 
 
 class Threat(BaseEstimator):
-    """``{δ : ‖δ / unit‖ ≤ r, lower ≤ x + δ ≤ upper, δ_i ≥ 0 (only up), δ_i ≤ 0 (only down), δ_i = 0 (frozen)}``.
+    """``{δ : ‖δ / unit‖ ≤ r, lower ≤ x + δ ≤ upper, δ_i ≥ 0 (only up), δ_i = 0 (frozen), A(x + δ) ≤ b (relations), …}``.
 
     Features are named as the model's columns are, or numbered. What is given for all features is a number or a
     sequence; what is given for some is a mapping.
@@ -20,14 +22,31 @@ class Threat(BaseEstimator):
     ----------
     norm : {2, numpy.inf, 1} or array-like of shape (n_features, n_features), default=2
         How moves are measured; a matrix ``A_0`` is the norm ``√(δᵀ A_0 δ)``.
-    unit : float, array-like or mapping, optional
-        The move that counts as size 1 in each feature; 1 for features that a mapping leaves out.
+    unit : float, array-like, mapping, "std" or "range", optional
+        The move that counts as size 1 in each feature; 1 for features that a mapping leaves out. ``"std"`` and
+        ``"range"`` are the standard deviation and the largest less the smallest value in the rows of training: those
+        that :func:`holdfast.certify` knows (``reference=``, or the rows of a classifier that stores them), or those
+        given to :meth:`fitted_to`. A feature that is constant there has the unit 1.
     lower, upper : float, array-like or mapping, optional
         A box: features of a moved row can only lie within it. A row that lies outside may stay there.
     frozen : array-like of bool, int or str, optional
         Features that cannot move, as a mask, as numbers or as names.
     only_up, only_down : array-like of bool, int or str, optional
         Features that can only grow, or only shrink.
+    integer : array-like of bool, int or str, optional
+        Features that are whole numbers after a move (or keep the value they have).
+    free : mapping or sequence, optional
+        Categories that may take any value, at no cost. ``{"race": [0, 1, 2]}`` is a column of numbers and its values,
+        ``{"race": ["race_a", "race_b"]}`` a group of columns of which one is 1 and the others are 0 (with ``None``
+        among them also none). A plain list of columns takes the values of the rows of training.
+    categories : mapping or sequence, optional
+        Other categories that may change at no cost, no more than ``max_changes`` of them at once; given as ``free`` is.
+    max_changes : int, optional
+        How many of ``categories`` may change at once; by default all.
+    relations : sequence of tuples (mapping, {"<=", ">=", "=="}, float), optional
+        Linear relations that hold before and after a move: ``({"paid": 1, "owed": -1}, "<=", 0)`` is ``paid ≤ owed``.
+    classes : array-like, optional
+        Only rows that are predicted to be of these classes are attacked; others have an infinite radius.
 
     Examples
     --------
@@ -38,10 +57,16 @@ class Threat(BaseEstimator):
     >>> moves = threat.moves(3, names=["age", "income", "sex"])
     >>> moves.unit.tolist(), moves.frozen.tolist(), moves.only_up.tolist()
     ([1.0, 1000.0, 1.0], [False, False, True], [True, False, False])
+    >>> print(*threat.describe(), sep="\\n")
+    The size of a move is its Euclidean length.
+    income counts in units of 1000.
+    sex cannot change.
+    age can only grow.
     """
 
     def __init__(
-        self, norm=2, *, unit=None, lower=None, upper=None, frozen=None, only_up=None, only_down=None
+        self, norm=2, *, unit=None, lower=None, upper=None, frozen=None, only_up=None, only_down=None, integer=None,
+        free=None, categories=None, max_changes=None, relations=None, classes=None,
     ):  # fmt: skip
         self.norm = norm
         self.unit = unit
@@ -50,184 +75,106 @@ class Threat(BaseEstimator):
         self.frozen = frozen
         self.only_up = only_up
         self.only_down = only_down
+        self.integer = integer
+        self.free = free
+        self.categories = categories
+        self.max_changes = max_changes
+        self.relations = relations
+        self.classes = classes
 
-    def moves(self, n_features: int, names: Sequence[str] | None = None) -> "Moves":
-        """The threat for a model with these columns; one ``ValueError`` lists everything that is wrong with it."""
-        columns = _Columns(n_features, names)
-        norm = as_norm(self.norm, n_features)
-        unit = columns.values("unit", self.unit, 1.0)
-        lower = columns.values("lower", self.lower, -np.inf)
-        upper = columns.values("upper", self.upper, np.inf)
-        frozen = columns.mask("frozen", self.frozen)
-        up = columns.mask("only_up", self.only_up)
-        down = columns.mask("only_down", self.only_down)
-        if unit is not None and not (np.isfinite(unit) & (unit > 0)).all():
-            columns.problem(f"unit must be a positive number; that of {columns.first(~(unit > 0))} is not.")
-        if lower is not None and upper is not None and (lower > upper).any():
-            columns.problem(f"lower is above upper for feature {columns.first(lower > upper)}.")
-        if columns.problems:
-            raise ValueError(" ".join(columns.problems))
-        if unit is not None and (unit == 1.0).all():
-            unit = None
-        return Moves(norm, unit, lower, upper, frozen, up, down)
+    def moves(self, n_features: int, names: Sequence[str] | None = None) -> Moves:
+        """The numeric moves for a model with these columns; one ``ValueError`` lists everything that is wrong."""
+        return self.read(n_features, names).moves
 
+    def read(self, n_features: int, names: Sequence[str] | None = None) -> Reading:
+        """The threat for a model with these columns: moves of numbers, and categories.
 
-class _Columns:
-    """Turns names, numbers and masks into arrays over all features, and collects what is wrong."""
+        Parameters
+        ----------
+        n_features : int
+        names : sequence of str, optional
+            Of the columns of the model.
 
-    def __init__(self, n_features: int, names: Sequence[str] | None):
-        self.n_features = n_features
-        self.index = {} if names is None else {str(name): i for i, name in enumerate(names)}
-        self.problems: list[str] = []
-
-    def problem(self, sentence: str) -> None:
-        """Add one sentence."""
-        self.problems.append(sentence)
-
-    def first(self, mask: np.ndarray) -> str:
-        """The first feature of a mask, by name if it has one."""
-        at = int(np.argmax(mask))
-        return next((name for name, i in self.index.items() if i == at), str(at))
-
-    def values(self, what: str, given, default: float) -> np.ndarray | None:
-        """One number for each feature; None if nothing is given."""
-        if given is None:
-            return None
-        if isinstance(given, Mapping):
-            out = np.full(self.n_features, default)
-            for column, value in given.items():
-                at = self._find(what, column)
-                if at is not None:
-                    out[at] = value
-            return out
-        value = np.asarray(given, dtype=np.float64)
-        if value.shape not in ((), (self.n_features,)) or np.isnan(value).any():
-            self.problem(f"{what} must be a number, or one for each of the {self.n_features} features.")
-            return None
-        return np.broadcast_to(value, (self.n_features,)).copy()
-
-    def mask(self, what: str, given) -> np.ndarray | None:
-        """A mask of the features named, numbered or masked; None if nothing is given."""
-        if given is None:
-            return None
-        given = np.asarray(given)
-        if given.dtype == bool:
-            if given.shape != (self.n_features,):
-                self.problem(f"{what} must be a mask of {self.n_features} features, or their indices.")
-                return None
-            return given.copy()
-        out = np.zeros(self.n_features, bool)
-        for column in np.atleast_1d(given).ravel().tolist():
-            at = self._find(what, column)
-            if at is not None:
-                out[at] = True
-        return out
-
-    def _find(self, what: str, column) -> int | None:
-        """The number of a column; None, and a sentence, if there is no such column."""
-        if isinstance(column, str):
-            if column in self.index:
-                return self.index[column]
-            known = f"the columns are {', '.join(list(self.index)[:8])}" if self.index else "the columns have no names"
-            self.problem(f"{what} names {column!r}, but {known}{', …' if len(self.index) > 8 else ''}.")
-            return None
-        if isinstance(column, float) and not column.is_integer():
-            self.problem(f"{what} must name features or number them; got {column!r}.")
-            return None
-        if not 0 <= int(column) < self.n_features:
-            self.problem(f"{what} names feature {int(column)}, but there are {self.n_features}.")
-            return None
-        return int(column)
-
-
-@dataclass(frozen=True, eq=False)
-class Moves:
-    """A threat in arrays over all features of one model, as the engines take it.
-
-    Sizes are in units: δ is measured as ``‖e‖``, ``e = δ / unit``.
-
-    Attributes
-    ----------
-    norm : Norm
-    unit : ndarray of shape (d,) or None
-        None: all 1.
-    lower, upper : ndarrays of shape (d,) or None
-    frozen, only_up, only_down : bool ndarrays of shape (d,) or None
-    relations : tuple of ndarrays (A, b), of shapes (n_relations, d) and (n_relations,), or None
-        ``A (x + δ) ≤ b``: the moved row keeps them. Dropping them keeps a lower bound sound.
-    """
-
-    norm: Norm = field(default_factory=L2)
-    unit: np.ndarray | None = None
-    lower: np.ndarray | None = None
-    upper: np.ndarray | None = None
-    frozen: np.ndarray | None = None
-    only_up: np.ndarray | None = None
-    only_down: np.ndarray | None = None
-    relations: tuple[np.ndarray, np.ndarray] | None = None
+        Returns
+        -------
+        Reading
+        """
+        return read_threat(self, n_features, names)
 
     @property
-    def confined(self) -> bool:
-        """True if a moved input must stay in a box or go one way."""
-        return any(limit is not None for limit in (self.lower, self.upper, self.only_up, self.only_down))
+    def needs_rows(self) -> list[str]:
+        """Parameters that are words, or columns without values, until rows of training are seen."""
+        words = isinstance(self.unit, str) or (
+            isinstance(self.unit, Mapping) and any(isinstance(value, str) for value in self.unit.values())
+        )
+        lists = [name for name in ("free", "categories") if not isinstance(getattr(self, name), Mapping | None)]
+        return ["unit"] * words + lists
 
-    def free(self, d: int) -> np.ndarray:
-        """Indices of the inputs, of d, that can move."""
-        return np.arange(d) if self.frozen is None else np.flatnonzero(~self.frozen)
+    def fitted_to(self, X) -> "Threat":
+        """A threat with numbers in place of ``"std"``, ``"range"`` and lists of categories, from rows of training.
 
-    @cached_property
-    def free_norm(self) -> Norm:
-        """The norm of a move of the free inputs."""
-        return self.norm if self.frozen is None else self.norm.restricted(np.flatnonzero(~self.frozen))
+        The result is a plain threat: it can be cloned, written to a file and used with any model of these columns.
 
-    def in_units(self, columns: np.ndarray) -> np.ndarray:
-        """Columns of a map of δ, for ``e = δ / unit``; the free ones."""
-        free = self.free(columns.shape[1])
-        return np.ascontiguousarray(columns[:, free] if self.unit is None else columns[:, free] * self.unit[free])
+        Parameters
+        ----------
+        X : data frame or array of shape (n_rows, n_features)
 
-    def in_units_of(self, beta: float, d: int) -> "Moves":
-        """The same moves of d inputs, measured in units ``beta`` times as large."""
-        return replace(self, unit=beta * (np.ones(d) if self.unit is None else self.unit))
+        Returns
+        -------
+        Threat
+        """
+        changed = self.get_params()
+        needed = self.needs_rows
+        if "unit" in needed:
+            changed["unit"] = widths(X, self.unit)
+        for name in ("free", "categories"):
+            if name in needed:
+                changed[name] = values_of(X, name, changed[name])
+        return Threat(**changed)
 
-    def room(self, inputs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The room of each free input, down and up, in units: two arrays (m, n_free)."""
-        d = inputs.shape[1]
-        free = self.free(d)
-        x = np.ascontiguousarray(np.asarray(inputs, dtype=np.float64)[:, free])
-        down, up = np.full(x.shape, np.inf), np.full(x.shape, np.inf)
-        if self.lower is not None:
-            down = np.maximum(x - np.broadcast_to(self.lower, d)[free], 0.0)
-        if self.upper is not None:
-            up = np.maximum(np.broadcast_to(self.upper, d)[free] - x, 0.0)
-        if self.only_up is not None:
-            down[:, self.only_up[free]] = 0.0
-        if self.only_down is not None:
-            up[:, self.only_down[free]] = 0.0
-        if self.unit is not None:
-            # Rounded outwards: a box that is a hair too large keeps a lower bound sound.
-            down, up = (side / self.unit[free] * (1.0 + 4 * np.finfo(float).eps) for side in (down, up))
-        return down, up
+    def describe(self) -> list[str]:
+        """What may move, and what it costs, in plain sentences."""
+        return sentences(self)
 
-    def lengths(self, delta: np.ndarray) -> np.ndarray:
-        """The size of moves of all inputs (m, d)."""
-        free = self.free(delta.shape[1])
-        return self.free_norm.lengths(delta[:, free] if self.unit is None else delta[:, free] / self.unit[free])
+    def to_dict(self) -> dict:
+        """The parameters that are not the default, as numbers, words, lists and mappings."""
+        return plain(self)
 
-    def spread(self, move: np.ndarray, d: int) -> np.ndarray:
-        """Moves of the free inputs in units (m, n_free) as moves of all inputs (m, d)."""
-        out = np.zeros((move.shape[0], d))
-        free = self.free(d)
-        out[:, free] = move if self.unit is None else move * self.unit[free]
-        return out
+    @classmethod
+    def from_dict(cls, given: Mapping, source: str = "The threat") -> "Threat":
+        """The threat of :meth:`to_dict`; unknown keys are refused by name."""
+        return cls(**from_plain(given, cls._get_param_names(), source))
 
-    def enforce(self, moved: np.ndarray, rows: np.ndarray) -> np.ndarray:
-        """Moved rows, frozen features put back and the box and the one-sided features respected."""
-        if self.frozen is not None:
-            moved = np.where(self.frozen, rows, moved)
-        low = -np.inf if self.lower is None else np.minimum(self.lower, rows)
-        high = np.inf if self.upper is None else np.maximum(self.upper, rows)
-        if self.only_up is not None:
-            low = np.where(self.only_up, rows, low)
-        if self.only_down is not None:
-            high = np.where(self.only_down, rows, high)
-        return np.clip(moved, low, high)
+    def to_json(self) -> str:
+        """:meth:`to_dict` as JSON."""
+        import json
+
+        return json.dumps(self.to_dict())
+
+    @classmethod
+    def from_json(cls, text: str) -> "Threat":
+        """The threat of :meth:`to_json`."""
+        import json
+
+        return cls.from_dict(json.loads(text))
+
+    @classmethod
+    def from_file(cls, path) -> "Threat":
+        """The threat in a TOML or JSON file, whose keys are the parameters.
+
+        Parameters
+        ----------
+        path : str or Path
+            A name that ends in ``.toml`` or ``.json``.
+
+        Returns
+        -------
+        Threat
+        """
+        return cls.from_dict(read_file(path), str(path))
+
+    def __eq__(self, other) -> bool:
+        return isinstance(other, Threat) and self.to_dict() == other.to_dict()
+
+    def __hash__(self) -> int:
+        return hash(self.to_json())

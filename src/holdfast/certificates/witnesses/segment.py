@@ -5,11 +5,14 @@ from collections.abc import Callable, Iterable
 import numpy as np
 
 Predict = Callable[[np.ndarray], np.ndarray]
+Project = Callable[[np.ndarray, np.ndarray], np.ndarray]
 _HALVINGS = 40  # of a segment: to 1e-12 of its length
 _BEYOND = 1e-9  # how far a witness goes beyond the boundary, relative to the move
 
 
-def segment(predict: Predict, X: np.ndarray, codes: np.ndarray, ends: Iterable[np.ndarray], lengths) -> np.ndarray:
+def segment(
+    predict: Predict, X: np.ndarray, codes: np.ndarray, ends: Iterable[np.ndarray], lengths, project: Project | None = None
+) -> np.ndarray:
     """``x + t (end − x)`` with the smallest t found at which ``predict`` is no longer ``codes``.
 
     Parameters
@@ -23,6 +26,8 @@ def segment(predict: Predict, X: np.ndarray, codes: np.ndarray, ends: Iterable[n
         Where to walk to, a few choices a row.
     lengths : callable
         The norm of rows, to choose between the ends.
+    project : callable, optional
+        ``project(moved, rows)`` takes a point of a segment to one that is allowed (whole numbers, relations).
 
     Returns
     -------
@@ -30,6 +35,7 @@ def segment(predict: Predict, X: np.ndarray, codes: np.ndarray, ends: Iterable[n
         NaN rows where no end changes the answer.
     """
     best, size = np.full(X.shape, np.nan), np.full(len(X), np.inf)
+    project = project or (lambda moved, rows: moved)
     for end in ends:
         rows = np.flatnonzero(np.isfinite(end).all(axis=1))
         rows = rows[predict(end[rows]) != codes[rows]] if rows.size else rows
@@ -39,14 +45,14 @@ def segment(predict: Predict, X: np.ndarray, codes: np.ndarray, ends: Iterable[n
         step = end[rows] - X[rows]
         for _ in range(_HALVINGS):
             middle = (low + high) / 2
-            changed = predict(X[rows] + middle[:, None] * step) != codes[rows]
+            changed = predict(project(X[rows] + middle[:, None] * step, X[rows])) != codes[rows]
             high, low = np.where(changed, middle, high), np.where(changed, low, middle)
         # A hair beyond, where the answer stays another: at the boundary itself rounding decides.
         beyond = np.minimum(high * (1.0 + _BEYOND), 1.0)
-        kept = predict(X[rows] + beyond[:, None] * step) != codes[rows]
+        kept = predict(project(X[rows] + beyond[:, None] * step, X[rows])) != codes[rows]
         high = np.where(kept, beyond, high)
         # At t = 1 the end itself was checked; x + (end − x) may differ from it in the last bit.
-        found = np.where((high == 1.0)[:, None], end[rows], X[rows] + high[:, None] * step)
+        found = np.where((high == 1.0)[:, None], end[rows], project(X[rows] + high[:, None] * step, X[rows]))
         length = lengths(found - X[rows])
         better = length < size[rows]
         best[rows[better]], size[rows[better]] = found[better], length[better]

@@ -1,0 +1,172 @@
+"""Columns that hold categories: all the rows that a row can become when they change."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import combinations, product
+
+import numpy as np
+
+from holdfast.certificates.columns import Columns
+
+LIMIT = 10_000  # combinations of categories of one row; each is certified like a row of its own
+
+
+@dataclass(frozen=True, eq=False)
+class Category:
+    """One column of numbers, or a group of columns of 0 and 1, and the values it can take.
+
+    Attributes
+    ----------
+    name : str
+    columns : int ndarray of shape (c,)
+        Its columns in the input of the model.
+    patterns : ndarray of shape (n_values, c)
+        What stands in these columns for each value.
+    limited : bool
+        Whether its changes count against ``max_changes``.
+    """
+
+    name: str
+    columns: np.ndarray
+    patterns: np.ndarray
+    limited: bool
+
+    def own(self, rows: np.ndarray) -> np.ndarray:
+        """The index of the value that each row has; −1 if it has none of them."""
+        same = (rows[:, self.columns][:, None, :] == self.patterns).all(axis=2)
+        return np.where(same.any(axis=1), same.argmax(axis=1), -1)
+
+
+class Categories:
+    """Which categories of a row may change together.
+
+    ``table`` has one line for each choice: for each category the index of its new value, −1 for the one it has.
+
+    Parameters
+    ----------
+    groups : sequence of Category
+    max_changes : int or None
+        How many of the limited ones may change at once; None: all.
+    """
+
+    def __init__(self, groups, max_changes: int | None = None):
+        self.groups = tuple(groups)
+        limited = [g for g, group in enumerate(self.groups) if group.limited]
+        most = len(limited) if max_changes is None else min(max_changes, len(limited))
+        self._free = [g for g, group in enumerate(self.groups) if not group.limited]
+        self._chosen = [some for n in range(most + 1) for some in combinations(limited, n)]
+        self.columns = np.concatenate([group.columns for group in self.groups])
+
+    def count(self) -> int:
+        """Lines of the table."""
+        lines = 0
+        for some in self._chosen:
+            of = [len(self.groups[g].patterns) for g in some]
+            of += [len(self.groups[g].patterns) + 1 for g in self._free]
+            lines += int(np.prod(of, dtype=object)) if of else 1
+            if lines > 10**9:
+                break
+        return lines
+
+    def table(self) -> np.ndarray:
+        """All the choices, the first of which changes nothing: (n_choices, n_groups)."""
+        lines = []
+        for some in self._chosen:
+            where = [*some, *self._free]
+            values = [range(len(self.groups[g].patterns)) for g in some]
+            values += [range(-1, len(self.groups[g].patterns)) for g in self._free]
+            for line in product(*values):
+                choice = np.full(len(self.groups), -1, np.int64)
+                choice[where] = line
+                lines.append(choice)
+        return np.array(lines)
+
+    def blocks(self, rows: np.ndarray, most: int) -> Iterator[tuple[slice, np.ndarray, np.ndarray]]:
+        """``(part, owner, places)`` for some rows at a time: every row that a row of the part can become.
+
+        ``places`` are the changed rows, ``owner`` the number of the row (within the part) that each comes from; the
+        rows themselves are not among them. About ``most`` places are made at once.
+        """
+        table = self.table()[1:]
+        step = max(1, most // max(len(table), 1))
+        for start in range(0, len(rows), step):
+            part = slice(start, min(start + step, len(rows)))
+            own = np.column_stack([group.own(rows[part]) for group in self.groups])
+            # A choice that names the value a row has already is another choice, with −1 there.
+            new = ((table == -1) | (table != own[:, None, :])).all(axis=2)
+            owner, choice = np.nonzero(new)
+            places = rows[part][owner]
+            for g, group in enumerate(self.groups):
+                there = np.flatnonzero(table[choice, g] >= 0)
+                places[np.ix_(there, group.columns)] = group.patterns[table[choice[there], g]]
+            yield part, owner, places
+
+    def strange(self, rows: np.ndarray) -> list[str]:
+        """Sentences on groups of columns of 0 and 1 in which rows have something else."""
+        out = []
+        for group in self.groups:
+            values = rows[:, group.columns]
+            if len(group.columns) == 1:
+                continue
+            bad = ~np.isin(values, (0.0, 1.0)).all(axis=1) | (values.sum(axis=1) > 1)
+            if bad.any():
+                out.append(
+                    f"{int(bad.sum())} rows, the first is row {int(np.argmax(bad))}, do not have one 1 and else 0 in "
+                    f"the columns of {group.name!r}: the columns of a group must hold 0 and 1 as the model takes them."
+                )
+        return out
+
+
+def read_categories(columns: Columns, what: str, given, limited: bool) -> list[Category]:
+    """``{column: values}`` and ``{group: columns}`` as categories; what is wrong is added to ``columns.problems``."""
+    if given is None:
+        return []
+    if not isinstance(given, Mapping):
+        names = ", ".join(str(name) for name in np.atleast_1d(np.asarray(given, dtype=object)))
+        columns.problem(
+            f"The values of {names} are not known: say {what}={{column: [values]}}, or Threat(...).fitted_to(X_train), "
+            "or give certify the rows of training, reference=(X_train, y_train)."
+        )
+        return []
+    found = []
+    for name, values in given.items():
+        values = list(np.atleast_1d(np.asarray(values, dtype=object)))
+        category = (
+            _numbers(columns, what, name, values, limited)
+            if columns.has(name)
+            else _group(columns, what, name, values, limited)
+        )
+        if category is not None:
+            found.append(category)
+    return found
+
+
+def _numbers(columns: Columns, what: str, name, values: list, limited: bool) -> Category | None:
+    """A column of numbers, and its values."""
+    at = columns.find(what, name)
+    try:
+        numbers = np.unique(np.asarray(values, dtype=np.float64))
+    except (TypeError, ValueError):
+        numbers = np.array([np.nan])
+    if not numbers.size or not np.isfinite(numbers).all():
+        columns.problem(f"{what} of {name} must list the numbers that stand for its categories; got {values[:5]!r}.")
+        return None
+    return Category(str(name), np.array([at]), numbers[:, None], limited)
+
+
+def _group(columns: Columns, what: str, name, members: list, limited: bool) -> Category | None:
+    """A group of columns of 0 and 1, one for each category; None among them stands for a category without a column."""
+    if not columns.has(members[0]) if members else True:
+        columns.find(what, name)  # neither a column nor a group of columns
+        return None
+    found = [columns.find(what, member) for member in members if member is not None]
+    if None in found:
+        return None
+    places = np.array(found, dtype=np.int64)
+    if len(set(found)) < len(found):
+        columns.problem(f"{what} of {name} names a column twice.")
+        return None
+    patterns = np.eye(len(places))
+    if None in members:
+        patterns = np.vstack([patterns, np.zeros(len(places))])
+    return Category(str(name), places, patterns, limited)

@@ -1,0 +1,193 @@
+"""Categories and whole numbers, above the engines: every row that a row can become is bounded like a row of its own.
+
+A move of a row x is a change of its categories (or of its whole numbers), which takes x to one of finitely many
+*places* x', and a move of the other features from there. So the smallest move that changes the answer y of x is the
+least, over all places, of the price of x' and the smallest move from x' after which the answer is not y (Lemmas C1
+and C2). Places are made in blocks, so that memory is bounded.
+"""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+
+from holdfast.certificates.bracket import Bracket, Effort, Progress, bracket, changes
+from holdfast.certificates.certificate import meet
+from holdfast.certificates.lattice import offsets
+from holdfast.certificates.moves import Moves
+from holdfast.certificates.norms import L1, L2, LInf
+from holdfast.certificates.problems import Budget
+from holdfast.certificates.relations import Relations
+from holdfast.certificates.threat_reading import Reading
+from holdfast.certificates.voting import Voter
+
+_PLACES = 8_192  # places at once
+_ROUNDED = 1.0 - 1e-12  # for the rounding of a price and of its sum with a radius
+
+Bound = Callable[[np.ndarray, np.ndarray, Effort], Bracket]
+
+
+def bracket_threat(
+    voter: Voter,
+    reading: Reading,
+    rows: np.ndarray,
+    effort: Effort,
+    attacked: np.ndarray | None = None,
+    progress: Progress | None = None,
+) -> Bracket:
+    """Bounds of every row under a whole threat.
+
+    Parameters
+    ----------
+    voter : Voter
+    reading : Reading
+    rows : ndarray of shape (m, d)
+    effort : Effort
+    attacked : int ndarray, optional
+        Codes of the classes that are attacked; a row that is predicted otherwise has infinite bounds (Lemma C4).
+    progress : callable, optional
+        Called with the number of rows done and of all rows.
+    """
+    reading.check_rows(rows)
+    codes = voter.predict(rows)
+    chosen = np.arange(len(rows)) if attacked is None else np.flatnonzero(np.isin(codes, attacked))
+    found = _all(voter, reading, rows[chosen], codes[chosen], effort, progress)
+    if len(chosen) == len(rows):
+        return found
+    out = _nothing(rows, codes)
+    out.radius[chosen], out.upper[chosen], out.adversarial[chosen] = found.radius, found.upper, found.adversarial
+    return out
+
+
+def _all(voter, reading: Reading, rows, codes, effort: Effort, progress: Progress | None) -> Bracket:
+    """Bounds of rows that are attacked."""
+    if not len(rows):
+        return _nothing(rows, codes)
+    moves, categories = reading.moves, reading.categories
+
+    def of_numbers(x: np.ndarray, y: np.ndarray, work: Effort, report: Progress | None = None) -> Bracket:
+        found = bracket(voter, moves, x, work, report, y)
+        return found if moves.integer is None or work.fast else _on_lattice(voter, moves, x, found, work)
+
+    found = of_numbers(rows, codes, effort, progress if categories is None else None)
+    if categories is None:
+        return found
+    found = Bracket(found.radius.copy(), found.upper.copy(), found.adversarial.copy(), codes)
+    open_ = replace(moves, frozen=None)
+    for part, owner, places in categories.blocks(rows, _PLACES):
+        possible = _possible(moves, open_, categories.columns, rows[part][owner], places)
+        owner, places = owner[possible] + part.start, places[possible]
+        _over_places(voter, moves, rows, found, owner, places, np.zeros(len(owner)), of_numbers, effort)
+        if progress is not None:
+            progress(part.stop, len(rows))
+    return found
+
+
+def _possible(moves: Moves, open_: Moves, columns: np.ndarray, rows: np.ndarray, places: np.ndarray) -> np.ndarray:
+    """Which changes of categories keep box and sides, and the relations in which nothing else can move."""
+    low, high = open_.limits(rows)
+    out = ((places >= low) & (places <= high))[:, columns].all(axis=1)
+    if moves.relations is not None:
+        A, b = moves.relations
+        fixed = ~(A[:, moves.free(A.shape[1])] != 0).any(axis=1)
+        out &= ~Relations(A[fixed], b[fixed]).broken(places).any(axis=1)
+    return out
+
+
+def _over_places(
+    voter: Voter,
+    moves: Moves,
+    rows: np.ndarray,
+    found: Bracket,
+    owner: np.ndarray,
+    places: np.ndarray,
+    price: np.ndarray,
+    bound: Bound,
+    effort: Effort,
+) -> None:
+    """Lower ``found`` to the least over places, each reached at a price; ``moves`` are those that go on from there.
+
+    Places that are far by the fast bound are not searched: they cannot be the least.
+    """
+    codes = found.codes[owner]
+    # Places where the answer is another need no further move.
+    at_once = moves.allows(places, places)
+    at_once[at_once] = changes(voter, rows[owner[at_once]], places[at_once], codes[at_once])
+    size = price if effort.witness else np.full(len(price), np.inf)
+    _lower(found, owner[at_once], price[at_once], size[at_once], places[at_once])
+    left = np.flatnonzero(~at_once & (price < found.radius[owner]))
+    if not left.size:
+        return
+    quick = replace(effort, fast=True, witness=False)
+    radius = together(moves, price[left], bound(places[left], codes[left], quick).radius)
+    enough = found.upper[owner[left]] if effort.budget.at is None else np.minimum(found.upper[owner[left]], effort.budget.at)
+    near = (radius < enough) & (quick != effort)
+    np.minimum.at(found.radius, owner[left[~near]], radius[~near])
+    left, radius = left[near], radius[near]
+    if not left.size:
+        return
+    rest = bound(places[left], codes[left], effort)
+    lower = np.maximum(radius, together(moves, price[left], rest.radius))
+    _lower(found, owner[left], lower, together(moves, price[left], rest.upper), rest.adversarial)
+
+
+def _lower(found: Bracket, owner: np.ndarray, radius: np.ndarray, upper: np.ndarray, moved: np.ndarray) -> None:
+    """Put the least radius and the smallest witness of each owner into ``found``."""
+    np.minimum.at(found.radius, owner, radius)
+    order = np.argsort(-upper, kind="stable")  # the smallest is written last
+    better = order[upper[order] < found.upper[owner[order]]]
+    found.adversarial[owner[better]], found.upper[owner[better]] = moved[better], upper[better]
+
+
+def _on_lattice(voter: Voter, moves: Moves, rows: np.ndarray, relaxed: Bracket, effort: Effort) -> Bracket:
+    """Bounds with whole numbers, where few enough of them are near: the relaxed bounds, and those of all the places.
+
+    Let R be a size, and let the places be all choices of whole numbers of a price up to R. A move of size below R goes
+    to one of them. So the least over them, or R if that is less, is certified (Lemma C2).
+    """
+    if not isinstance(moves.norm, L1 | L2 | LInf):
+        return relaxed
+    open_ = np.flatnonzero(~meet(relaxed.radius, relaxed.upper) & (relaxed.radius > 0))
+    if effort.budget.at is not None:
+        open_ = open_[(relaxed.radius[open_] < effort.budget.at) & (relaxed.upper[open_] >= effort.budget.at)]
+    frozen = moves.integer if moves.frozen is None else moves.frozen | moves.integer
+    rest = replace(moves, frozen=frozen, integer=None)
+    if not isinstance(moves.norm, LInf):  # the verdict at one size is not that of the rest at the same size
+        effort = replace(effort, budget=Budget(effort.budget.nodes))
+
+    def of_rest(x: np.ndarray, y: np.ndarray, work: Effort) -> Bracket:
+        return bracket(voter, rest, x, work, None, y)
+
+    out = Bracket(relaxed.radius.copy(), relaxed.upper.copy(), relaxed.adversarial.copy(), relaxed.codes)
+    for row in open_:
+        x = rows[row : row + 1]
+        places, reach = offsets(moves, x[0], relaxed.radius[row], relaxed.upper[row], effort.budget.at)
+        if not reach > relaxed.radius[row]:
+            continue
+        price = moves.lengths(places - x) * _ROUNDED
+        one = Bracket(
+            np.array([reach]), relaxed.upper[row : row + 1].copy(),
+            relaxed.adversarial[row : row + 1].copy(), relaxed.codes[row : row + 1],
+        )  # fmt: skip
+        owner = np.zeros(len(places), np.int64)
+        _over_places(voter, rest, x, one, owner, places, price, of_rest, effort)
+        if np.isfinite(one.upper[0]):
+            out.adversarial[row] = one.adversarial[0]
+            out.upper[row] = moves.lengths(one.adversarial - x)[0]
+        out.radius[row] = min(max(relaxed.radius[row], one.radius[0]), out.upper[row])
+    return out
+
+
+def together(moves: Moves, price: np.ndarray, radius: np.ndarray) -> np.ndarray:
+    """The size of a move of some features of size ``price`` and of others of size ``radius``, from below."""
+    if not price.any():
+        return radius
+    if isinstance(moves.norm, LInf):
+        return np.maximum(price, radius)
+    return (price + radius if isinstance(moves.norm, L1) else np.hypot(price, radius)) * _ROUNDED
+
+
+def _nothing(rows: np.ndarray, codes: np.ndarray) -> Bracket:
+    """Infinite bounds."""
+    infinite = np.full(len(rows), np.inf)
+    return Bracket(infinite, infinite.copy(), np.full(rows.shape, np.nan), codes)

@@ -1,0 +1,64 @@
+"""Whole numbers near a row."""
+
+from itertools import product
+
+import numpy as np
+
+from holdfast.certificates.moves import Moves
+
+PLACES = 256  # choices of whole numbers of one row; with more the relaxed bound stands
+_DOUBLINGS = 40  # of a size, while few whole numbers are within it
+
+
+def offsets(moves: Moves, x: np.ndarray, radius: float, upper: float, at: float | None) -> tuple[np.ndarray, float]:
+    """Rows with other whole numbers, of a price up to ``reach``, and that size; only the whole numbers differ.
+
+    Parameters
+    ----------
+    moves : Moves
+    x : ndarray of shape (d,)
+    radius, upper : float
+        Bounds that are known: sizes of no interest below and above.
+    at : float or None
+        The only size of interest, if there is one.
+
+    Returns
+    -------
+    places : ndarray of shape (n_places, d)
+        The row itself is the first.
+    reach : float
+        ``radius`` if there are too many places beyond.
+    """
+    columns = np.flatnonzero(moves.integer)
+    low, high = (side[0, columns] for side in moves.limits(x[None]))
+    unit = np.ones(len(columns)) if moves.unit is None else moves.unit[columns]
+
+    def values(size: float) -> list[np.ndarray] | None:
+        """The whole numbers within a size of each value, and the value; None if there are too many."""
+        least = np.ceil(np.maximum(low, x[columns] - size * unit * (1 + 1e-9)))
+        most = np.floor(np.minimum(high, x[columns] + size * unit * (1 + 1e-9)))
+        counts = np.maximum(most - least + 1, 0) + (x[columns] != np.rint(x[columns]))
+        if not np.isfinite(counts).all() or np.prod(np.maximum(counts, 1)) > PLACES:
+            return None
+        return [
+            np.unique(np.append(np.arange(a, b + 1), v)) for a, b, v in zip(least, most, x[columns], strict=True)
+        ]  # fmt: skip
+
+    size = upper if at is None else min(upper, at)
+    found = values(size)
+    if found is None:
+        size = 2.0 * max(radius, 1e-300)
+        found, before = values(size), None
+        for _ in range(_DOUBLINGS):
+            if found is None:
+                break
+            before, size = found, 2.0 * size
+            found = values(size)
+        size, found = size / 2.0, before
+    if found is None:
+        return x[None], radius
+    places = np.tile(x, (int(np.prod([len(each) for each in found])), 1))
+    places[:, columns] = list(product(*found))
+    price = moves.lengths(places - x)
+    order = np.argsort(price, kind="stable")
+    return places[order[price[order] <= size * (1 + 1e-9)]], size

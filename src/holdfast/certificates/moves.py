@@ -1,0 +1,145 @@
+"""The moves of a threat in arrays over all features of one model, as the engines take them."""
+
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+import numpy as np
+
+from holdfast.certificates.integers import on_lattice, to_lattice
+from holdfast.certificates.norms import L2, Norm
+from holdfast.certificates.relations import Relations
+
+
+@dataclass(frozen=True, eq=False)
+class Moves:
+    """A threat in arrays over all features of one model, as the engines take it.
+
+    Sizes are in units: δ is measured as ``‖e‖``, ``e = δ / unit``.
+
+    Attributes
+    ----------
+    norm : Norm
+    unit : ndarray of shape (d,) or None
+        None: all 1.
+    lower, upper : ndarrays of shape (d,) or None
+    frozen, only_up, only_down : bool ndarrays of shape (d,) or None
+    relations : tuple of ndarrays (A, b), of shapes (n_relations, d) and (n_relations,), or None
+        ``A (x + δ) ≤ b``: the moved row keeps them. Dropping them keeps a lower bound sound.
+    integer : bool ndarray of shape (d,) or None
+        Features whose moved values are whole numbers. The engines leave this out, which is sound; witnesses keep it.
+    """
+
+    norm: Norm = field(default_factory=L2)
+    unit: np.ndarray | None = None
+    lower: np.ndarray | None = None
+    upper: np.ndarray | None = None
+    frozen: np.ndarray | None = None
+    only_up: np.ndarray | None = None
+    only_down: np.ndarray | None = None
+    relations: tuple[np.ndarray, np.ndarray] | None = None
+    integer: np.ndarray | None = None
+
+    @property
+    def confined(self) -> bool:
+        """True if a moved input must stay in a box or go one way."""
+        return any(limit is not None for limit in (self.lower, self.upper, self.only_up, self.only_down))
+
+    def free(self, d: int) -> np.ndarray:
+        """Indices of the inputs, of d, that can move."""
+        return np.arange(d) if self.frozen is None else np.flatnonzero(~self.frozen)
+
+    @cached_property
+    def free_norm(self) -> Norm:
+        """The norm of a move of the free inputs."""
+        return self.norm if self.frozen is None else self.norm.restricted(np.flatnonzero(~self.frozen))
+
+    def in_units(self, columns: np.ndarray) -> np.ndarray:
+        """Columns of a map of δ, for ``e = δ / unit``; the free ones."""
+        free = self.free(columns.shape[1])
+        return np.ascontiguousarray(columns[:, free] if self.unit is None else columns[:, free] * self.unit[free])
+
+    def in_units_of(self, beta: float, d: int) -> "Moves":
+        """The same moves of d inputs, measured in units ``beta`` times as large."""
+        return replace(self, unit=beta * (np.ones(d) if self.unit is None else self.unit))
+
+    def room(self, inputs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The room of each free input, down and up, in units: two arrays (m, n_free)."""
+        d = inputs.shape[1]
+        free = self.free(d)
+        x = np.ascontiguousarray(np.asarray(inputs, dtype=np.float64)[:, free])
+        down, up = np.full(x.shape, np.inf), np.full(x.shape, np.inf)
+        if self.lower is not None:
+            down = np.maximum(x - np.broadcast_to(self.lower, d)[free], 0.0)
+        if self.upper is not None:
+            up = np.maximum(np.broadcast_to(self.upper, d)[free] - x, 0.0)
+        if self.only_up is not None:
+            down[:, self.only_up[free]] = 0.0
+        if self.only_down is not None:
+            up[:, self.only_down[free]] = 0.0
+        if self.unit is not None:
+            # Rounded outwards: a box that is a hair too large keeps a lower bound sound.
+            down, up = (side / self.unit[free] * (1.0 + 4 * np.finfo(float).eps) for side in (down, up))
+        return down, up
+
+    def lengths(self, delta: np.ndarray) -> np.ndarray:
+        """The size of moves of all inputs (m, d)."""
+        free = self.free(delta.shape[1])
+        return self.free_norm.lengths(delta[:, free] if self.unit is None else delta[:, free] / self.unit[free])
+
+    def spread(self, move: np.ndarray, d: int) -> np.ndarray:
+        """Moves of the free inputs in units (m, n_free) as moves of all inputs (m, d)."""
+        out = np.zeros((move.shape[0], d))
+        free = self.free(d)
+        out[:, free] = move if self.unit is None else move * self.unit[free]
+        return out
+
+    def limits(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The least and the largest value of every feature of moved rows: two arrays (m, d)."""
+        low = np.full(rows.shape, -np.inf) if self.lower is None else np.minimum(self.lower, rows)
+        high = np.full(rows.shape, np.inf) if self.upper is None else np.maximum(self.upper, rows)
+        if self.only_up is not None:
+            low = np.where(self.only_up, rows, low)
+        if self.only_down is not None:
+            high = np.where(self.only_down, rows, high)
+        if self.frozen is not None:
+            low, high = np.where(self.frozen, rows, low), np.where(self.frozen, rows, high)
+        return low, high
+
+    def enforce(self, moved: np.ndarray, rows: np.ndarray, rounding: str = "nearest") -> np.ndarray:
+        """Moved rows, brought back to where they may be: box, one side, whole numbers, relations.
+
+        A row that is allowed already stays as it is. Relations are met by moving the features that are no whole
+        numbers; where that does not succeed the row still violates them: ask :meth:`allows`.
+
+        Parameters
+        ----------
+        moved, rows : ndarrays of shape (m, d)
+            Where rows moved to, and where they were.
+        rounding : {"nearest", "outward", "inward"}
+            To which whole number: away from the row, or towards it.
+        """
+        low, high = self.limits(rows)
+        moved = np.clip(moved, low, high)
+        if self.integer is not None:
+            moved = to_lattice(moved, rows, self.integer, low, high, rounding)
+        if self.relations is not None:
+            still = np.zeros(rows.shape[1], bool) if self.integer is None else self.integer
+            moved = Relations(*self.relations).project(moved, rows, low, high, still, self.unit)
+        return moved
+
+    def allows(self, moved: np.ndarray, rows: np.ndarray) -> np.ndarray:
+        """Whether each of the moved rows keeps every limit, exactly as its numbers are."""
+        low, high = self.limits(rows)
+        with np.errstate(invalid="ignore"):
+            inside = ((moved >= low) & (moved <= high)).all(axis=1)
+        if self.integer is not None:
+            inside &= on_lattice(moved, rows, self.integer)
+        if self.relations is not None:
+            inside[inside] = Relations(*self.relations).kept(moved[inside], rows[inside])
+        return inside
+
+    def relaxed(self, rows: np.ndarray) -> "Moves":
+        """The same moves for the engines: relations with room for the rounding of every row, which is sound."""
+        if self.relations is None:
+            return self
+        return replace(self, relations=Relations(*self.relations).relaxed(rows))

@@ -1,0 +1,149 @@
+"""Read a threat for the columns of one model, all problems at once."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from holdfast.certificates.categories import LIMIT, Categories, Category, read_categories
+from holdfast.certificates.columns import Columns
+from holdfast.certificates.moves import Moves
+from holdfast.certificates.norms import as_norm
+from holdfast.certificates.relations import Relations
+
+if TYPE_CHECKING:
+    from holdfast.certificates.threat import Threat
+
+_SENSES = ("<=", ">=", "==")
+
+
+@dataclass(frozen=True)
+class Reading:
+    """A threat in arrays over the columns of one model.
+
+    Attributes
+    ----------
+    moves : Moves
+        Of the numbers; the columns of categories are frozen in it.
+    categories : Categories or None
+        Which categories may change; each choice of them is a row of its own.
+    n_features : int
+    names : list of str
+        Of the columns, or their numbers.
+    """
+
+    moves: Moves
+    categories: Categories | None
+    names: list[str]
+
+    def check_rows(self, rows: np.ndarray) -> None:
+        """Refuse rows that break the relations themselves, or that have no category, in one message."""
+        problems = [] if self.categories is None else self.categories.strange(rows)
+        if self.moves.relations is not None:
+            A, b = self.moves.relations
+            broken = Relations(A, b).broken(rows)
+            for k in np.flatnonzero(broken.any(axis=0)):
+                first = int(np.argmax(broken[:, k]))
+                problems.append(
+                    f"{int(broken[:, k].sum())} of {len(rows)} rows break the relation {self._words(A[k], b[k])} before "
+                    f"any move, the first is row {first}: correct or leave out such rows, or drop the relation."
+                )
+        if problems:
+            raise ValueError(" ".join(problems))
+
+    def _words(self, a: np.ndarray, b: float) -> str:
+        terms = " + ".join(f"{a[i]:g} {self.names[i]}" for i in np.flatnonzero(a))
+        return f"{terms} <= {b:g}".replace("+ -", "- ")
+
+
+def read_threat(threat: "Threat", n_features: int, names) -> Reading:
+    """The threat for a model with these columns; one ``ValueError`` lists everything that is wrong with it."""
+    columns = Columns(n_features, names)
+    norm = as_norm(threat.norm, n_features)
+    unit = None if "unit" in threat.needs_rows else columns.values("unit", threat.unit, 1.0)
+    if "unit" in threat.needs_rows:
+        columns.problem(
+            f"unit={threat.unit!r} needs rows of training: Threat(...).fitted_to(X_train), or give certify "
+            "reference=(X_train, y_train)."
+        )
+    lower = columns.values("lower", threat.lower, -np.inf)
+    upper = columns.values("upper", threat.upper, np.inf)
+    frozen, up, down, integer = (
+        columns.mask(what, getattr(threat, what)) for what in ("frozen", "only_up", "only_down", "integer")
+    )
+    if unit is not None and not (np.isfinite(unit) & (unit > 0)).all():
+        columns.problem(f"unit must be a positive number; that of {columns.first(~(unit > 0))} is not.")
+    if lower is not None and upper is not None and (lower > upper).any():
+        columns.problem(f"lower is above upper for feature {columns.first(lower > upper)}.")
+    groups = read_categories(columns, "free", threat.free, limited=False)
+    groups += read_categories(columns, "categories", threat.categories, limited=True)
+    categories = _categories(columns, groups, threat, frozen)
+    relations = _relations(columns, threat.relations)
+    if columns.problems:
+        raise ValueError(" ".join(columns.problems))
+    if unit is not None and (unit == 1.0).all():
+        unit = None
+    if categories is not None:  # each of their values is a row of its own: nothing in between
+        frozen = np.zeros(n_features, bool) if frozen is None else frozen
+        frozen[categories.columns] = True
+    if integer is not None and frozen is not None:
+        integer = integer & ~frozen
+    integer = None if integer is None or not integer.any() else integer
+    return Reading(
+        Moves(norm, unit, lower, upper, frozen, up, down, relations, integer), categories,
+        [columns.name(i) for i in range(n_features)],
+    )  # fmt: skip
+
+
+def _categories(columns: Columns, groups: list[Category], threat: "Threat", frozen) -> Categories | None:
+    """The categories together; a column twice, a column that is also frozen, and too many choices are problems."""
+    most = threat.max_changes
+    if most is not None and threat.categories is None:
+        columns.problem("max_changes limits the changes of categories=, but that names none.")
+    if most is not None and (isinstance(most, bool) or not isinstance(most, int | np.integer) or most < 0):
+        columns.problem(f"max_changes must be a whole number of at least 0; got {most!r}.")
+        return None
+    if not groups:
+        return None
+    used = np.bincount(np.concatenate([group.columns for group in groups]), minlength=columns.n_features)
+    if (used > 1).any():
+        columns.problem(f"Column {columns.first(used > 1)} is in two categories.")
+    if frozen is not None and (frozen & (used > 0)).any():
+        columns.problem(f"Column {columns.first(frozen & (used > 0))} is frozen, and a category that may change.")
+    together = Categories(groups, most)
+    if together.count() > LIMIT:
+        columns.problem(
+            f"The categories have {together.count():,} combinations a row, more than {LIMIT:,}: free fewer of them, or "
+            "limit how many change at once (categories= with max_changes=)."
+        )
+    return together
+
+
+def _relations(columns: Columns, given) -> tuple[np.ndarray, np.ndarray] | None:
+    """``A z ≤ b``; an equality is two of them."""
+    rows, levels = [], []
+    for number, relation in enumerate([] if given is None else given):
+        try:
+            terms, sense, value = relation
+            level = float(value)
+            terms = dict(terms)
+        except (TypeError, ValueError):
+            columns.problem(f'Relation {number} must be ({{column: factor}}, "<=", number); got {relation!r}.')
+            continue
+        if sense not in _SENSES:
+            columns.problem(f"Relation {number} must say one of {', '.join(_SENSES)}; got {sense!r}.")
+            continue
+        a = columns.values(f"relation {number}", terms, 0.0)
+        if a is None or not np.isfinite(a).all() or not np.isfinite(level):
+            columns.problem(f"Relation {number} must have finite numbers.")
+            continue
+        if not a.any():
+            columns.problem(f"Relation {number} names no column with a factor other than 0.")
+            continue
+        if sense in ("<=", "=="):
+            rows.append(a)
+            levels.append(level)
+        if sense in (">=", "=="):
+            rows.append(-a)
+            levels.append(-level)
+    return (np.array(rows), np.array(levels)) if rows else None

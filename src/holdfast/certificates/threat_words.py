@@ -1,0 +1,88 @@
+"""A threat in plain sentences, for reports and terminals."""
+
+from collections.abc import Mapping
+
+import numpy as np
+
+_NAMED = {
+    "2": "its Euclidean length", "inf": "the largest change of a feature", "1": "the sum of the changes of its features",
+}  # fmt: skip
+_SHOWN = 8  # columns that a sentence lists
+
+
+def sentences(threat) -> list[str]:
+    """What may move and what it costs, one sentence for each limit."""
+    out = [f"The size of a move is {_norm(threat.norm)}."]
+    out += _units(threat.unit)
+    for what, word in (("lower", "at least"), ("upper", "at most")):
+        out += _values(getattr(threat, what), f"stays {word}", "Every feature", "Each feature has its own limit")
+    for what, one, many in (
+        ("frozen", "cannot change", "cannot change"),
+        ("only_up", "can only grow", "can only grow"),
+        ("only_down", "can only shrink", "can only shrink"),
+        ("integer", "stays a whole number", "stay whole numbers"),
+    ):
+        names = _columns(getattr(threat, what))
+        if names:
+            out.append(f"{_list(names)} {one if len(names) == 1 else many}.")
+    if threat.free is not None:
+        out.append(f"{_list(_columns(threat.free))} may take any value, at no cost.")
+    if threat.categories is not None:
+        names = _columns(threat.categories)
+        most = len(names) if threat.max_changes is None else min(threat.max_changes, len(names))
+        out.append(f"Up to {most} of {_list(names)} may change to another category, at no cost.")
+    for terms, sense, value in threat.relations or ():
+        left = " + ".join(f"{'' if factor == 1 else f'{factor:g} '}{name}" for name, factor in terms.items())
+        left = left.replace("+ -1 ", "- ").replace("+ -", "- ")
+        out.append(f"{left} {sense} {value:g} holds before and after a move.")
+    if threat.classes is not None:
+        out.append(f"Only rows with the answer {_list(_columns(threat.classes), 'or')} are attacked.")
+    return out
+
+
+def _norm(norm) -> str:
+    norm = getattr(norm, "name", norm)
+    if np.ndim(norm) > 0 or norm == "ellipsoid":
+        return "√(δᵀ A_0 δ), with the matrix A_0 that was given"
+    return _NAMED.get(str(norm).lower().removeprefix("l").removesuffix(".0"), f"measured by {norm}")
+
+
+def _units(unit) -> list[str]:
+    """Units, in sentences."""
+    word = {"std": "standard deviations of the rows of training", "range": "ranges of the rows of training"}
+    if isinstance(unit, str):
+        return [f"Changes count in {word.get(unit, unit)}."]
+    if isinstance(unit, Mapping) and len(unit) <= _SHOWN:
+        return [f"{k} counts in {word.get(v, f'units of {v}') if isinstance(v, str) else f'units of {v:g}'}." for k, v in unit.items()]
+    return _values(unit, "counts in units of", "Every feature", "Each feature has its own unit")
+
+
+def _values(given, verb: str, everything: str, each: str) -> list[str]:
+    """One sentence a feature; one for all if there are many."""
+    if given is None:
+        return []
+    if isinstance(given, Mapping):
+        if len(given) <= _SHOWN:
+            return [f"{_name(column)} {verb} {value:g}." for column, value in given.items()]
+        return [f"{each} ({len(given)} of them)."]
+    return [f"{everything} {verb} {float(given):g}."] if np.ndim(given) == 0 else [f"{each}."]
+
+
+def _columns(given) -> list[str]:
+    """The columns of a list, a mapping or a mask."""
+    if given is None:
+        return []
+    if isinstance(given, Mapping):
+        return [_name(name) for name in given]
+    given = np.atleast_1d(np.asarray(given))
+    return [_name(name) for name in (np.flatnonzero(given) if given.dtype == bool else given).tolist()]
+
+
+def _name(column) -> str:
+    return column if isinstance(column, str) else f"feature {column}"
+
+
+def _list(names: list[str], word: str = "and") -> str:
+    if len(names) > _SHOWN:
+        return f"{', '.join(names[:_SHOWN])} {word} {len(names) - _SHOWN} more"
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} {word} {names[-1]}"
