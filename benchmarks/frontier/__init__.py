@@ -1,0 +1,1 @@
+"""What models certify and get right, side by side: see README.md."""

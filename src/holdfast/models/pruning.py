@@ -1,0 +1,148 @@
+"""Drop the fewest reference rows so that rows of different classes are far enough apart.
+
+Two rows of different classes are in conflict at r if the margin between them (Eq. 3 with the point on its own target),
+
+    m_jl = d²_M(j, l) / (2 ‖M(x_l − x_j)‖₂),
+
+is not above r. With one row of each conflict gone, a kept row that is moved by r or less is still nearer to where it
+was than to any kept row of another class: for one neighbour it is certified at r. The fewest rows to drop are a minimum
+vertex cover of the conflicts.
+"""
+
+import warnings
+from collections.abc import Iterator
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from holdfast.models.vertex_cover import bipartite_cover, general_cover
+
+_BLOCK = 1024  # rows compared at once with their neighbours along the strongest direction
+_CHUNK = 1 << 18  # pairs whose margins are computed at once
+_MOST_CONFLICTS = 30_000_000  # 0.5 GB of index pairs; a cover of so many would drop nearly everything
+
+
+def prune(X: np.ndarray, codes: np.ndarray, L: np.ndarray, radius: float) -> np.ndarray:
+    """Indices of the rows that stay, ascending.
+
+    Exactly the fewest rows are dropped for two classes (maximum matching and Kőnig's theorem). For more classes finding
+    the fewest is NP-hard: at most twice the fewest are dropped, and often the fewest (see
+    :func:`~holdfast.models.vertex_cover.general_cover`).
+
+    No class vanishes. Where all of its rows would go, the one with the fewest conflicts stays, and the rows in conflict
+    with it go; if these are all that another class has left, its row with the fewest conflicts stays too, with a
+    warning, because those two are then nearer than r.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_rows, n_features)
+    codes : int ndarray of shape (n_rows,)
+        Class codes.
+    L : ndarray of shape (n_components, n_features)
+        The metric, ``M = LᵀL``.
+    radius : float
+        r, in the units of X; at 0 every row stays.
+
+    Returns
+    -------
+    int ndarray
+    """
+    if radius == 0:
+        return np.arange(len(X))
+    pairs = conflicts(X, codes, L, radius)
+    dropped = np.zeros(len(X), dtype=bool)
+    present = np.unique(codes)
+    if len(present) == 2:
+        left = codes == present[0]
+        dropped[bipartite_cover(np.where(left[pairs[:, :1]], pairs, pairs[:, ::-1]), len(X))] = True
+    elif len(pairs):
+        dropped[general_cover(pairs, len(X))] = True
+    _restore_classes(dropped, codes, pairs)
+    return np.flatnonzero(~dropped)
+
+
+def conflicts(X: np.ndarray, codes: np.ndarray, L: np.ndarray, radius: float) -> np.ndarray:
+    """All pairs of rows of different classes with ``m ≤ radius``, as an array of shape (n_pairs, 2)."""
+    found, total = [np.empty((0, 2), dtype=np.int64)], 0
+    for near in _near_pairs(X, codes, L, radius):
+        for start in range(0, len(near), _CHUNK):
+            some = near[start : start + _CHUNK]
+            close = some[margins(X[some[:, 0]], X[some[:, 1]], L) <= radius]
+            found.append(close)
+            total += len(close)
+        if total > _MOST_CONFLICTS:
+            raise ValueError(
+                f"prune={radius:g} puts more than {_MOST_CONFLICTS:,} pairs of rows of different classes too near each "
+                "other: nearly all rows would be dropped. Lower prune."
+            )
+    return np.concatenate(found)
+
+
+def margins(one: np.ndarray, other: np.ndarray, L: np.ndarray) -> np.ndarray:
+    """``d²_M / (2 ‖M(x_l − x_j)‖₂)`` row by row; 0 where two rows are the same under the metric."""
+    V = (other - one) @ L.T
+    slope = np.linalg.norm(V @ L, axis=1)
+    squares = np.einsum("nk,nk->n", V, V)
+    return np.divide(squares, 2.0 * slope, out=np.zeros(len(V)), where=slope > 0)
+
+
+def _near_pairs(X: np.ndarray, codes: np.ndarray, L: np.ndarray, radius: float) -> Iterator[np.ndarray]:
+    """Pairs of rows of different classes that may be in conflict, each once, block by block.
+
+    ``‖M v‖ ≤ ‖L‖₂ ‖L v‖``, so that ``m ≤ r`` implies ``‖L(x_l − x_j)‖ ≤ 2 r ‖L‖₂``; and so far, at most, the two are
+    apart along any one direction: only a window of the rows in the order of the strongest one is looked at.
+    """
+    Z = X @ L.T
+    Z = Z - Z.mean(axis=0)
+    reach = 2.0 * radius * np.linalg.norm(L, 2)
+    unit = max(reach, float(np.abs(Z).max(initial=0.0)) * np.sqrt(Z.shape[1])) or 1.0
+    Z, reach = Z / unit, reach / unit  # squared lengths and reach are at most 1 now
+    along = Z @ np.linalg.eigh(Z.T @ Z)[1][:, -1]
+    order = np.argsort(along, kind="stable")
+    Z, along, labels = Z[order], along[order], codes[order]
+    # One product for (d² − reach²)/2 − slack: (z, ‖z‖²/2 − reach²/2 − slack, 1)·(−z, 1, ‖z‖²/2), in single precision.
+    n, k = Z.shape
+    slack = 4.0 * (k + 8) * np.finfo(np.float32).eps  # sizes sum to at most 4, each of k + 2 products rounds thrice
+    half = 0.5 * np.einsum("nk,nk->n", Z, Z)
+    left = np.column_stack([Z, half - 0.5 * reach**2 - slack, np.ones(n)]).astype(np.float32)
+    right = np.column_stack([-Z, np.ones(n), half]).astype(np.float32)
+    for start in range(0, n, _BLOCK):
+        stop = min(start + _BLOCK, n)
+        end = int(np.searchsorted(along, along[stop - 1] + reach + slack, side="right"))
+        for first in range(start, end, _BLOCK):
+            last = min(first + _BLOCK, end)
+            j, l = np.divmod(np.flatnonzero(left[start:stop] @ right[first:last].T <= 0.0), last - first)
+            j, l = j + start, l + first
+            wanted = (j < l) & (labels[j] != labels[l])  # each pair once
+            yield np.column_stack([order[j[wanted]], order[l[wanted]]])
+
+
+def _restore_classes(dropped: np.ndarray, codes: np.ndarray, pairs: np.ndarray) -> None:
+    """Put one row of each class that vanished back, in place, and drop what is in conflict with it."""
+    gone = [c for c in np.unique(codes) if dropped[codes == c].all()]
+    if not gone:
+        return
+    degree = np.bincount(pairs.ravel(), minlength=len(codes))
+    both = np.concatenate([pairs, pairs[:, ::-1]])
+    graph = csr_array((np.ones(len(both), dtype=bool), (both[:, 0], both[:, 1])), shape=(len(codes), len(codes)))
+    stays: list[int] = []
+    for c in gone:
+        members = np.flatnonzero(codes == c)
+        stays.append(int(members[np.argmin(degree[members])]))
+    dropped[stays] = False
+    for row in stays:
+        rivals = graph.indices[graph.indptr[row] : graph.indptr[row + 1]]
+        dropped[np.setdiff1d(rivals, stays)] = True
+    again = [c for c in np.unique(codes) if dropped[codes == c].all()]
+    for c in again:
+        members = np.flatnonzero(codes == c)
+        dropped[members[np.argmin(degree[members])]] = False
+    kept = ~dropped
+    left = int((kept[pairs[:, 0]] & kept[pairs[:, 1]]).sum())
+    if left:
+        warnings.warn(
+            f"Pruning would drop all rows of a class: one row of each class stays, and {left} pairs of rows of "
+            "different classes are still nearer than prune. Lower prune.",
+            UserWarning,
+            stacklevel=4,
+        )
