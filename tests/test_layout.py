@@ -13,8 +13,8 @@ KERNELS = sorted((SOURCE / "certificates/kernels").glob("[!_]*.py"))
 # A folder, or a module of the root, imports only from those that stand before it.
 ORDER = (
     "numerics", "parameters", "files", "affine", "datasets", "constraints", "geometry", "terms", "objective", "spaces",
-    "solvers", "metric", "bound", "backends", "learners", "certificates", "models", "attacks", "search", "persistence",
-    "report", "audit", "cli",
+    "solvers", "metric", "bound", "backends", "learners", "certificates", "models", "attacks", "explanations", "search",
+    "persistence", "report", "audit", "cli",
 )  # fmt: skip
 COMPILED = {"entry", "inner", "inlined", "njit"}  # decorators of numerics/compile.py, and numba's own
 EMPTY = re.compile(r"^empty_")  # a maker of empty state: a NamedTuple of arrays that a kernel fills

@@ -7,7 +7,7 @@ it is minimised over one of the ``spaces`` by one of the ``solvers``; the result
 the named recipes, each a scikit-learn transformer.
 
 ``models`` vote under a metric; ``certificates`` bound from below, and ``attacks`` from above, the smallest move of an
-input that changes a prediction; ``search`` tunes; ``audit`` does all of it for a table, and ``report`` writes it down.
+input that changes a prediction; ``explanations`` are the closest rows with another answer; ``search`` tunes; ``audit`` does all of it for a table, and ``report`` writes it down.
 
 ``import holdfast`` itself imports nothing: a public name is imported from its module when it is first used (PEP 562),
 because scikit-learn and numba take a second or two.
@@ -23,6 +23,7 @@ if TYPE_CHECKING:  # for type checkers and editors; the same names as in _NAMES,
     from holdfast.certificates.poisoning import poisoning_tolerance as poisoning_tolerance
     from holdfast.certificates.threat import Threat as Threat
     from holdfast.datasets import load_dataset as load_dataset
+    from holdfast.explanations.counterfactuals import counterfactuals as counterfactuals
     from holdfast.learners import AML as AML
     from holdfast.learners import DRIFT as DRIFT
     from holdfast.learners import LMNN as LMNN
@@ -49,6 +50,7 @@ _NAMES = {  # module: public names it defines
     "certificates.poisoning": ["poisoning_tolerance"],
     "certificates.threat": ["Threat"],
     "datasets": ["load_dataset"],
+    "explanations.counterfactuals": ["counterfactuals"],
     "learners": [
         "AML", "DRIFT", "LMNN", "SCML", "CappedTraceLMNN", "Euclidean", "FixedMetric", "LogDetLMNN", "MultiPass",
         "ProxyNCA", "Reduced", "SpectralNormLMNN",

@@ -1,0 +1,205 @@
+"""The front door: what would have to change for another answer?"""
+
+from dataclasses import replace
+
+import numpy as np
+
+from holdfast.certificates.bracket import Effort
+from holdfast.certificates.certificate import meet
+from holdfast.certificates.certify import DEFAULT_BUDGET
+from holdfast.certificates.problems import Budget
+from holdfast.certificates.threat import Moves, Threat
+from holdfast.certificates.voting import Voter, voter_for
+from holdfast.explanations.digits import shorten
+from holdfast.explanations.diverse import in_other_features, towards_other_points
+from holdfast.explanations.near_data import near_data as near_data_of
+from holdfast.explanations.near_data import reference_rows, within_data
+from holdfast.explanations.question import ANY, Question
+from holdfast.explanations.result import Counterfactuals
+from holdfast.explanations.search import Answers
+from holdfast.explanations.sparse import find_sparse
+from holdfast.explanations.tables import as_table, column_names
+from holdfast.parameters import check_count, check_number
+
+MEMORY = 256.0  # megabytes, as the default of certify
+
+
+def counterfactuals(
+    model,
+    X,
+    target=None,
+    *,
+    threat: Threat | None = None,
+    n: int = 1,
+    slack: float = 0.0,
+    max_features: int | None = None,
+    diverse: str = "features",
+    near_data: bool | None = None,
+    reference=None,
+    rounding: float = 0.01,
+    budget: int = DEFAULT_BUDGET,
+    n_jobs: int | None = None,
+) -> Counterfactuals:
+    """``argmin{‖δ‖ : predict(x + δ) = target}`` over possible moves δ: the closest row with another answer.
+
+    Every point that is returned was given to the model's own ``predict``, digit for digit as it is returned, and keeps
+    every limit of the threat. ``lower_bound`` is proven: no possible row that is closer has the answer.
+
+    Parameters
+    ----------
+    model : fitted classifier
+        As for :func:`holdfast.certify`.
+    X : array-like of shape (n_rows, n_features)
+        Rows as the model takes them.
+    target : label or array-like of shape (n_rows,), optional
+        The class to reach, for all rows or for each; by default any class but the predicted one.
+    threat : Threat, optional
+        Which changes are possible, and how they are measured; by default all, by their Euclidean length.
+    n : int, default=1
+        Answers for each row.
+    slack : float, default=0
+        The answer holds within this distance of the point, for noise in every feature that is not frozen, in the measure
+        of the threat: the certificate of the point is at least as large.
+    max_features : int, optional
+        At most so many features change. The closest such change is proven where there are at most 2000 sets of that
+        many features; with more, features are dropped step by step, and the bound is that without the limit.
+    diverse : {"features", "points"}, default="features"
+        How further answers differ: each leaves the main feature of those before as it was, or each is nearest to another
+        row of the data.
+    near_data : bool or None, default=None
+        None: values stay within the range of the reference rows, if these are known and the threat has no box of its own.
+        True: besides, an answer is no farther from the reference rows than 95 % of them are from each other, in the
+        distance of the model (in units of the threat for a linear model). False: neither.
+    reference : tuple (X_train, y_train), optional
+        The rows the model was fitted on: needed for scikit-learn's ``KNeighborsClassifier``, and for ``near_data=True``
+        where the model does not keep them.
+    rounding : float, default=0.01
+        Numbers are rounded to as few digits as keep the answer, as long as its size grows by no more than this share; 0
+        leaves them as they are.
+    budget : int, default=2000
+        Nodes of the exact search a row may take, as for :func:`holdfast.certify`.
+    n_jobs : int or None, default=None
+        Threads.
+
+    Returns
+    -------
+    Counterfactuals
+
+    Notes
+    -----
+    For two classes, or without a target, the bound is the certified radius. A given class among several is exact for one
+    neighbour, prototypes, centroids and linear models; for several neighbours the bound is the radius of any change. With
+    ``slack`` the bound is the radius plus the slack (Lemma K1).
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from holdfast import Threat, counterfactuals
+    >>> X, y = load_iris(return_X_y=True, as_frame=True)
+    >>> model = LogisticRegression(max_iter=1000).fit(X, y)
+    >>> found = counterfactuals(model, X[70:71], target=1, threat=Threat(only_down=["petal width (cm)"]))
+    >>> bool((model.predict(found.points) == 1).all())
+    True
+    >>> print(found.sentences()[0])
+    to be 1 instead of 2: petal length (cm) 4.8 → 4.73, petal width (cm) 1.8 → 1.74; no smaller change can do it
+    """
+    check_number("counterfactuals", "slack", slack, at_least=0)
+    check_number("counterfactuals", "rounding", rounding, at_least=0, below=1)
+    for name, value in (("n", n), *((("max_features", max_features),) if max_features is not None else ())):
+        check_count("counterfactuals", name, value)
+    check_count("counterfactuals", "budget", budget, at_least=0)
+    if diverse not in ("features", "points"):
+        raise ValueError(f"diverse must be 'features' or 'points'; got {diverse!r}.")
+    voter = voter_for(model, reference)
+    rows = voter.check_rows(X)
+    moves = (Threat() if threat is None else threat).moves(voter.n_features, voter.feature_names)
+    codes = voter.predict(rows)
+    targets = target_codes(voter, target, len(rows))
+    data = reference_rows(voter, reference)
+    question = _question(voter, moves, Effort(False, True, Budget(int(budget)), MEMORY, n_jobs), slack, near_data, data)
+    limit = rows.shape[1] if max_features is None else max_features
+
+    def solve(asked: Question, at: np.ndarray) -> Answers:
+        found = find_sparse(asked, rows[at], codes[at], targets[at], data, limit)
+        points = shorten(asked, rows[at], codes[at], targets[at], found.points, rounding)
+        return replace(found, points=points, size=asked.sizes(points, rows[at]))
+
+    first = solve(question, np.arange(len(rows)))
+    answers = [first]
+    while len(answers) < n:
+        earlier = [each.points for each in answers]
+        if diverse == "features":
+            answers.append(in_other_features(question, rows, earlier, solve))
+        else:
+            points = towards_other_points(question, first, earlier, data, n)
+            points = shorten(question, rows, codes, targets, points, rounding)
+            answers.append(replace(first, points=points, size=question.sizes(points, rows)))
+    return _result(voter, X, rows, codes, targets, answers, question, rounding)
+
+
+def target_codes(voter: Voter, target, m: int) -> np.ndarray:
+    """The class that is asked for of each row, as a code; ``ANY`` if none is named."""
+    if target is None:
+        return np.full(m, ANY)
+    asked = np.asarray(target)
+    if asked.shape not in ((), (m,)):
+        raise ValueError(f"target must be a class, or one for each of the {m} rows; got shape {asked.shape}.")
+    known = voter.classes.tolist()
+    unknown = [label for label in np.unique(asked).tolist() if label not in known]
+    if unknown:
+        raise ValueError(f"target {unknown[0]!r} is none of the model's classes: {', '.join(map(str, known[:10]))}.")
+    return np.broadcast_to(np.searchsorted(voter.classes, asked), (m,)).astype(np.int64)
+
+
+def _question(
+    voter: Voter, moves: Moves, effort: Effort, slack: float, near: bool | None, data: np.ndarray | None
+) -> Question:
+    if near is True and data is None:
+        raise ValueError("near_data=True needs the data: give reference=(X_train, y_train).")
+    boxed = moves.lower is not None or moves.upper is not None
+    distance = near_data_of(voter, moves, data) if near is True and data is not None else None
+    if data is not None and near is not False and (near or not boxed):
+        moves = within_data(moves, data)
+    return Question(voter, moves, effort, float(slack), distance)
+
+
+def _result(
+    voter: Voter, X, rows, codes, targets, answers: list[Answers], question: Question, rounding: float
+) -> Counterfactuals:
+    """All answers row by row; each has been accepted, and is asked for once more in the table that is returned."""
+    n = len(answers)
+    points = np.stack([each.points for each in answers], axis=1).reshape(-1, rows.shape[1])
+    row = np.repeat(np.arange(len(rows)), n)
+    table = as_table(points, X, row)
+    found = np.isfinite(points).all(axis=1)
+    answer = np.full(len(points), ANY)
+    if found.any():
+        answer[found] = np.searchsorted(voter.classes, voter.model.predict(table[found]))
+    asked, own = targets[row], codes[row]
+    right = found & np.where(asked == ANY, answer != own, answer == asked)
+    if (found & ~right).any():
+        points[found & ~right] = np.nan
+        table = as_table(points, X, row)
+    size = question.sizes(points, rows[row])
+    lower = np.minimum(np.stack([each.lower for each in answers], axis=1).ravel(), size)
+    labels = voter.classes.astype(object)
+    known = np.where(right, answer, asked)
+    return Counterfactuals(
+        points=table,
+        row=row,
+        number=np.tile(np.arange(1, n + 1), len(rows)),
+        size=size,
+        lower_bound=lower,
+        closest=right & meet(lower, size / (1.0 + rounding)),
+        valid=right,
+        prediction=voter.classes[own],
+        target=np.array([None if code == ANY else labels[code] for code in known], dtype=object),
+        original=X,
+        values=points,
+        rows=rows,
+        columns=column_names(X, voter.feature_names),
+        unit=question.moves.unit,
+        norm=question.moves.norm.name,
+        rounding=rounding,
+    )

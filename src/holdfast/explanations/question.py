@@ -1,0 +1,105 @@
+"""What counts as an answer: the class that is asked for, by a possible move, and held if ``slack`` asks for it."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from holdfast.certificates.bracket import Effort, bracket
+from holdfast.certificates.problems import Budget
+from holdfast.certificates.threat import Moves
+from holdfast.certificates.voting import Voter
+from holdfast.explanations.near_data import NearData
+
+ANY = -1  # the code of "any class but the predicted one"
+_VISIBLE = 1e3  # as in bracket: rounding is at most 1e-9 of a comparison below this ratio
+
+
+@dataclass(frozen=True)
+class Question:
+    """Which points answer a row.
+
+    Attributes
+    ----------
+    voter : Voter
+    moves : Moves
+        Which moves are possible, and how they are measured.
+    effort : Effort
+        Of every certificate that is taken on the way.
+    slack : float
+        How far an answer can still move, by any noise in the free features, without leaving its class.
+    near : NearData or None
+        How far from the data an answer may lie.
+    """
+
+    voter: Voter
+    moves: Moves
+    effort: Effort
+    slack: float = 0.0
+    near: NearData | None = None
+
+    def accepts(self, points: np.ndarray, rows: np.ndarray, codes: np.ndarray, targets: np.ndarray) -> np.ndarray:
+        """Whether each point answers its row; the model's own predict decides, of all points and of each alone.
+
+        Parameters
+        ----------
+        points, rows : ndarrays of shape (m, d)
+        codes : int ndarray of shape (m,)
+            Predictions of the rows.
+        targets : int ndarray of shape (m,)
+            Classes that are asked for; ``ANY`` is every other class.
+        """
+        good = np.isfinite(points).all(axis=1)
+        good[good] = self._possible(points[good], rows[good])
+        if self.near is not None:
+            good[good] = self.near.accepts(points[good])
+        at = np.flatnonzero(good)
+        if at.size:
+            good[at] = self._answered(points[at], rows[at], codes[at], targets[at])
+        at = np.flatnonzero(good)
+        if self.slack > 0 and at.size:
+            good[at] = self._holds(points[at])
+        return good
+
+    def sizes(self, points: np.ndarray, rows: np.ndarray) -> np.ndarray:
+        """How far each point is from its row; infinite where there is no point."""
+        there = np.isfinite(points).all(axis=1)
+        out = np.full(len(rows), np.inf)
+        out[there] = self.moves.lengths(points[there] - rows[there])
+        return out
+
+    def of(self, moves: Moves) -> "Question":
+        """The same question with other moves."""
+        return replace(self, moves=moves)
+
+    @property
+    def noise(self) -> Moves:
+        """The moves of ``slack``: in every free feature, up and down, measured as the moves are."""
+        return Moves(self.moves.norm, self.moves.unit, frozen=self.moves.frozen)
+
+    def _possible(self, points: np.ndarray, rows: np.ndarray) -> np.ndarray:
+        """Whether the moves keep every limit exactly: bringing the point back to its limits changes nothing."""
+        kept = (self.moves.enforce(points, rows) == points).all(axis=1)
+        if hasattr(self.moves, "allows"):
+            kept &= self.moves.allows(points, rows)
+        elif self.moves.relations is not None:
+            A, b = self.moves.relations
+            kept &= (points @ A.T <= b).all(axis=1)
+        return kept
+
+    def _answered(self, points, rows, codes, targets) -> np.ndarray:
+        def right(found, at):
+            return np.where(targets[at] == ANY, found != codes[at], found == targets[at])
+
+        everyone = np.arange(len(points))
+        good = right(self.voter.predict(points), everyone)
+        # A matrix product may round a row alone in another way: asked where rounding can be seen at all.
+        way = np.linalg.norm(self.voter.fold(points) - self.voter.fold(rows), axis=1)
+        near_boundary = self.voter.fold.sizes(points) > _VISIBLE * way
+        for t in np.flatnonzero(good & near_boundary):
+            good[t] = right(self.voter.predict(points[t : t + 1]), [t])[0]
+        return good
+
+    def _holds(self, points: np.ndarray) -> np.ndarray:
+        budget = Budget(nodes=self.effort.budget.nodes, at=self.slack)
+        effort = replace(self.effort, witness=False, budget=budget)
+        return bracket(self.voter, self.noise, points, effort).radius >= self.slack
