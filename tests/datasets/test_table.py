@@ -2,7 +2,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from holdfast.datasets import TableEncoder, open_data, read_rows, read_table, table
+from holdfast.datasets import TableEncoder, open_data, read_rows, read_table
+from holdfast.datasets.formats import source, text
 
 
 def write(path, text):
@@ -97,7 +98,7 @@ def test_too_large(tmp_path, monkeypatch):
     (tmp_path / "line.csv").write_bytes(b"1," * 2**19)
     with pytest.raises(ValueError, match="first line"):
         read_table(tmp_path / "line.csv", "c")
-    monkeypatch.setattr(table, "MAX_BYTES", 2**20)
+    monkeypatch.setattr(source, "MAX_BYTES", 2**20)
     np.savez_compressed(tmp_path / "bomb.npz", X=np.zeros((2**10, 2**10)), y=np.zeros(2**10))
     with pytest.raises(ValueError, match="would take"):
         read_table(tmp_path / "bomb.npz")
@@ -152,7 +153,7 @@ def test_encoder_refuses():
 
 
 def test_a_column_that_pieces_read_differently(tmp_path, monkeypatch):
-    monkeypatch.setattr(table, "_CHUNK", 5)
+    monkeypatch.setattr(text, "_CHUNK", 5)
     path = write(tmp_path / "t.csv", ROWS.replace("\n13,", "\noops,"))
     with pytest.raises(ValueError, match="row 14 says 'oops'"):
         TableEncoder().fit(read_table(path, "c").X)

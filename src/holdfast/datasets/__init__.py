@@ -4,6 +4,7 @@ from holdfast.datasets.catalogue import CATALOGUE as CATALOGUE
 from holdfast.datasets.catalogue import Entry as Entry
 from holdfast.datasets.dataset import Dataset as Dataset
 from holdfast.datasets.encoder import TableEncoder as TableEncoder
+from holdfast.datasets.formats import ReadOptions as ReadOptions
 from holdfast.datasets.load import load_dataset as load_dataset
 from holdfast.datasets.open import open_data as open_data
 from holdfast.datasets.table import read_rows as read_rows

@@ -1,7 +1,7 @@
 """A set of labelled rows, and its origin."""
 
 import hashlib
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -27,6 +27,10 @@ class Dataset:
         The customary split, if there is one.
     notes : list of str
         Changes made to the values, in sentences.
+    row_numbers : ndarray of int or None
+        Number of each row in the user's table, from 1, the header not counted; None if it is its position.
+    row_ids : ndarray or None
+        Names of the rows, if they have names.
     """
 
     name: str
@@ -40,6 +44,8 @@ class Dataset:
     train_idx: np.ndarray | None = None
     test_idx: np.ndarray | None = None
     notes: list[str] = field(default_factory=list)
+    row_numbers: np.ndarray | None = None
+    row_ids: np.ndarray | None = None
 
     @property
     def digest(self) -> str:
@@ -72,6 +78,33 @@ class Dataset:
         if len(set(names)) != len(classes) or names == [str(c) for c in classes]:
             return self.y
         return np.array(names)[codes]
+
+    @property
+    def frame(self):
+        """X as a data frame."""
+        if not isinstance(self.X, np.ndarray):
+            return self.X
+        from pandas import DataFrame
+
+        return DataFrame(self.X, columns=self.feature_names)
+
+    def select(self, kept: np.ndarray, note: str) -> "Dataset":
+        """The rows of a mask, and one note more.
+
+        Parameters
+        ----------
+        kept : ndarray of bool
+        note : str
+        """
+        numbers = np.arange(1, len(self.y) + 1) if self.row_numbers is None else self.row_numbers
+        return replace(
+            self,
+            X=self.X[kept],
+            y=self.y[kept],
+            row_numbers=numbers[kept],
+            row_ids=None if self.row_ids is None else self.row_ids[kept],
+            notes=[*self.notes, note],
+        )
 
     def __repr__(self) -> str:
         n, p = self.X.shape

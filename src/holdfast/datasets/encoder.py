@@ -6,11 +6,13 @@ import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
+from holdfast.datasets.checks.categories import MAX_CATEGORIES
+from holdfast.datasets.dates import to_days
 from holdfast.datasets.unknown_values import UnknownValues, describe_all
 from holdfast.numerics.formatting import short_name
 
-_MAX_CATEGORIES = 100  # of a column; one with more is most likely an identifier
 _MISSING = "(missing)"
+_KINDS = ("categories", "dates")
 
 
 class TableEncoder(TransformerMixin, BaseEstimator):
@@ -25,6 +27,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     ----------
     categorical : sequence of str, default=()
         Columns of numbers that are codes of categories.
+    dates : sequence of str, default=()
+        Columns of dates, which become days since 1970.
 
     Attributes
     ----------
@@ -48,15 +52,17 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     (['age', 'sex=f', 'sex=m'], [40.0, 0.0, 1.0])
     """
 
-    def __init__(self, categorical: Sequence[str] = ()):
+    def __init__(self, categorical: Sequence[str] = (), dates: Sequence[str] = ()):
         self.categorical = categorical
+        self.dates = dates
 
     def fit(self, X, y=None):
         """Find the columns of numbers and their medians, and the categories of the other columns."""
         table = _table(X)
-        unknown = [c for c in self.categorical if c not in table]
+        unknown = [c for c in (*self.categorical, *self.dates) if c not in table]
         if unknown:
-            raise ValueError(f"There is no column {unknown[0]!r} to take as categories.")
+            raise ValueError(f"There is no column {unknown[0]!r} to take as {_KINDS[unknown[0] in self.dates]}.")
+        table = self._with_days(table)
         self.columns_, self.medians_, self.categories_ = list(table), {}, {}
         self.feature_names_: list[str] = []
         frozen: list[bool] = []
@@ -70,9 +76,10 @@ class TableEncoder(TransformerMixin, BaseEstimator):
                 frozen.append(False)
             else:
                 found = sorted(set(_words(column)))
-                if len(found) > _MAX_CATEGORIES:
+                if len(found) > MAX_CATEGORIES:
+                    example = next(word for word in found if word != _MISSING)
                     raise ValueError(
-                        f"Column {name!r} has {len(found)} different words, such as {found[0]!r}: leave it out "
+                        f"Column {name!r} has {len(found)} different words, such as {example!r}: leave it out "
                         "(--drop) if it only names rows."
                     )
                 self.categories_[name] = found
@@ -126,7 +133,12 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         """Name -> column of the columns the encoder was fitted on; ``ValueError`` if one is missing."""
         table = _table(X, self.columns_)
         check_columns(table, self.columns_)
-        return {name: table[name] for name in self.columns_}
+        return self._with_days({name: table[name] for name in self.columns_})
+
+    def _with_days(self, table: dict) -> dict:
+        """The columns of dates as days; models of earlier versions have none."""
+        dates = set(getattr(self, "dates", ()))
+        return {name: to_days(name, column) if name in dates else column for name, column in table.items()}
 
     def _encode(self, table: dict, numbers: dict[str, np.ndarray]) -> np.ndarray:
         """The matrix; NaN among the numbers becomes the median."""
@@ -146,7 +158,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
 
     def notes(self, X) -> list[str]:
         """Remarks on the values of this table that were filled or encoded, in sentences."""
-        table, remarks = _table(X, self.columns_), []
+        table, remarks = self._with_days(_table(X, self.columns_)), []
         filled = {n: int(np.isnan(_numbers(n, table[n])).sum()) for n in self.medians_}
         if total := sum(filled.values()):
             where = ", ".join(f"{name} {count}" for name, count in filled.items() if count)
@@ -154,6 +166,11 @@ class TableEncoder(TransformerMixin, BaseEstimator):
                 f"{total} missing numbers were filled with the median of their column ({where}); a certificate "
                 "of such a row is about the filled row."
             )
+        gaps = [name for name, found in self.categories_.items() if _MISSING in found]
+        if gaps:
+            remarks.append(f"Missing words are a category of their own, {_MISSING}, in {', '.join(gaps)}.")
+        if days := [name for name in getattr(self, "dates", ()) if name in self.medians_]:
+            remarks.append(f"Dates were turned into days since 1970: {', '.join(days)}.")
         if self.categories_:
             remarks.append(
                 f"Categories were encoded as columns of 0 and 1, and are frozen: {', '.join(self.categories_)}. "
@@ -216,7 +233,7 @@ def _is_number(name: str, column) -> bool:
     if values.dtype.kind == "b":
         return False
     if getattr(getattr(column, "dtype", None), "kind", "O") in "mM" or values.dtype.kind in "mM":
-        raise ValueError(f"Column {name!r} holds dates: turn it into numbers, or leave it out (--drop).")
+        raise ValueError(f"Column {name!r} holds dates: turn it into days (--dates), or leave it out (--drop).")
     known = [v for v in values.tolist() if v is not None]
     numeric = sum(_as_number(v) is not None for v in known)
     if known and numeric < len(known) and 2 * numeric > len(known):

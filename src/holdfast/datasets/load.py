@@ -11,7 +11,9 @@ import numpy as np
 
 from holdfast.datasets.catalogue import CATALOGUE, Entry
 from holdfast.datasets.dataset import Dataset
-from holdfast.datasets.table import read_csv, read_npz, read_parquet
+from holdfast.datasets.formats import ReadOptions, read_any
+from holdfast.datasets.formats.arrays import read_npz
+from holdfast.datasets.table import MAX_ROWS
 
 _TARGETS = ("y", "target", "class")  # names a target column of a local table may have
 _SUFFIXES = (".npz", ".csv", ".parquet")
@@ -81,7 +83,7 @@ def _from_file(path: Path) -> dict:
         if missing:
             raise ValueError(f"{path} lacks the array {' and '.join(sorted(missing))}; it has {', '.join(found)}.")
         return {**found, "source": str(path.name)}
-    frame = read_csv(path) if path.suffix == ".csv" else read_parquet(path)
+    frame, _ = read_any(path, ReadOptions(), MAX_ROWS)
     target = next((t for t in _TARGETS if t in frame.columns), None)
     if target is None:
         raise ValueError(f"{path} has no column named {', '.join(_TARGETS)}; its columns are {list(frame.columns)}.")

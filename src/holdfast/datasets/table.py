@@ -1,20 +1,17 @@
-"""Read CSV, Parquet and npz files, within limits on their size."""
+"""Tables as data sets: the target split off, rows without a label refused or left out."""
 
-import csv
-import zipfile
-import zlib
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
 from holdfast.datasets.dataset import Dataset
-from holdfast.files import array_sizes
+from holdfast.datasets.formats import ReadOptions, open_source, read_any
+from holdfast.datasets.formats.arrays import feature_names, read_plain_arrays
+from holdfast.datasets.formats.source import STDIN, import_pandas
 
-MAX_BYTES = 2**29  # of a file; in memory its values may take four times as much
 MAX_ROWS = 500_000
-_CHUNK = 20_000  # rows read at a time
-_START = 2**20  # bytes read to find the separator
 
 
 def read_table(
@@ -22,7 +19,9 @@ def read_table(
     target: str | None = None,
     *,
     drop: Sequence[str] = (),
+    id: str | None = None,
     drop_unlabelled: bool = False,
+    options: ReadOptions | None = None,
     max_rows: int = MAX_ROWS,
 ) -> Dataset:
     """Read a table as a :class:`Dataset`; columns stay as they are, numbers or words.
@@ -30,14 +29,19 @@ def read_table(
     Parameters
     ----------
     path : str or path
-        A ``.csv`` file (also ``.tsv``, ``.txt``; the separator is found from the first lines), a ``.parquet``
-        file, or an ``.npz`` file with ``X`` and ``y``. Empty cells, ``NA``, ``nan`` and ``?`` are missing.
+        A ``.csv`` file (also ``.tsv``, ``.txt``, each also ``.gz``; encoding, separator and decimal sign are found
+        from the content), a ``.parquet``, ``.feather`` or ``.xlsx`` file, or an ``.npz`` file with ``X`` and ``y``;
+        ``-`` is standard input. Empty cells, ``NA``, ``nan`` and ``?`` are missing.
     target : str or None
         The column to predict. For an ``.npz`` file the name of the array, by default ``y``.
     drop : sequence of str, default=()
         Columns to leave out.
+    id : str, optional
+        Column that names the rows; it is no feature.
     drop_unlabelled : bool, default=False
         Leave out rows without a label, which are refused otherwise.
+    options : ReadOptions, optional
+        How the values are written, where that is not to be found out.
     max_rows : int, default=500000
         A longer table is refused before it fills the memory.
 
@@ -46,49 +50,92 @@ def read_table(
     Dataset
         With a data frame X, unless the file is ``.npz``.
     """
-    path = _existing(path)
-    if path.suffix.lower() == ".npz":
+    if str(path) != STDIN and Path(path).suffix.lower() == ".npz" and not drop and id is None:
         return _from_arrays(path, target or "y", max_rows)
-    frame = read_parquet(path, max_rows) if path.suffix.lower() == ".parquet" else read_csv(path, max_rows)
+    source = path if str(path) == STDIN else Path(path)
+    frame, notes = read_any(source, options or ReadOptions(), max_rows)
+    name = "standard input" if str(path) == STDIN else Path(path).name
+    stem = "table" if str(path) == STDIN else Path(path).name.removesuffix(".gz").rsplit(".", 1)[0]
+    found = frame_dataset(frame, target, name=name, drop=drop, id=id, drop_unlabelled=drop_unlabelled, notes=notes)
+    return replace(found, name=stem or name, source=name)
+
+
+def frame_dataset(
+    frame,
+    target: str | None,
+    *,
+    name: str = "table",
+    drop: Sequence[str] = (),
+    id: str | None = None,
+    drop_unlabelled: bool = False,
+    notes: Sequence[str] = (),
+) -> Dataset:
+    """A data frame as a :class:`Dataset`; its index stays with the rows.
+
+    Parameters
+    ----------
+    frame : pandas data frame
+    target, drop, id, drop_unlabelled
+        As for :func:`read_table`.
+    name : str
+        For messages.
+    notes : sequence of str
+        What is known of the frame already.
+    """
+    frame, notes = frame.rename(columns=str), list(notes)
     if frame.columns.duplicated().any():
-        raise ValueError(f"{path.name} has two columns named {frame.columns[frame.columns.duplicated()][0]!r}.")
+        raise ValueError(f"{name} has two columns named {frame.columns[frame.columns.duplicated()][0]!r}.")
     if target is None:
         raise ValueError(f"Say which column to predict (--target); the columns are {_listed(frame.columns)}.")
-    for name in (target, *drop):
-        if name not in frame.columns:
-            raise ValueError(f"{path.name} has no column {name!r}; its columns are {_listed(frame.columns)}.")
+    for column in (target, *drop, *([] if id is None else [id])):
+        if column not in frame.columns:
+            raise ValueError(f"{name} has no column {column!r}; its columns are {_listed(frame.columns)}.")
     if not len(frame):
-        raise ValueError(f"{path.name} has a header, but no rows.")
-    notes = []
-    unlabelled = frame[target].isna()
+        raise ValueError(f"{name} has a header, but no rows.")
+    numbers = np.arange(1, len(frame) + 1)
+    unlabelled = frame[target].isna().to_numpy()
     if unlabelled.any():
         if not drop_unlabelled:
-            row = int(np.flatnonzero(unlabelled.to_numpy())[0]) + 1
+            row = int(np.flatnonzero(unlabelled)[0]) + 1
             raise ValueError(
-                f"{int(unlabelled.sum())} rows of {path.name} have no {target!r}, the first is row {row}: fill "
+                f"{int(unlabelled.sum())} rows of {name} have no {target!r}, the first is row {row}: fill "
                 "them in, or leave them out (--drop-unlabelled)."
             )
-        frame = frame[~unlabelled]
+        frame, numbers = frame[~unlabelled], numbers[~unlabelled]
         notes.append(f"{int(unlabelled.sum())} rows without a label were left out.")
     y = class_labels(frame[target], target)
-    X = frame.drop(columns=[target, *drop])  # the index stays, to tell which row is wrong
+    X = frame.drop(columns=list({target, *drop, *([] if id is None else [id])}))
     if not X.shape[1]:
-        raise ValueError(f"{path.name} has no columns besides {target!r}: there is nothing to predict from.")
+        raise ValueError(f"{name} has no columns besides {target!r}: there is nothing to predict from.")
     if drop:
         notes.append(f"Left out: {', '.join(map(str, drop))}.")
     return Dataset(
-        name=path.stem,
+        name=name,
         X=X,
         y=y,
         feature_names=[str(c) for c in X.columns],
         target_name=target,
         target_names=[str(c) for c in np.unique(y)],
-        source=path.name,
+        source=name,
         notes=notes,
+        row_numbers=numbers,
+        row_ids=row_names(frame, id),
     )
 
 
-def read_rows(path, max_rows: int = MAX_ROWS):
+def row_names(frame, id: str | None = None) -> np.ndarray | None:
+    """Names of the rows: the column ``id``, or an index other than 0, 1, 2, …; None if there is neither."""
+    if id is not None:
+        if id not in frame.columns:
+            raise ValueError(f"There is no column {id!r} of row names; the columns are {_listed(frame.columns)}.")
+        return frame[id].to_numpy()
+    index = frame.index
+    if index.name is None and index.dtype.kind in "iu" and type(index).__name__ in ("RangeIndex", "Index"):
+        return None  # a count, or what is left of one
+    return index.to_numpy()
+
+
+def read_rows(path, max_rows: int = MAX_ROWS, options: ReadOptions | None = None):
     """Read a table as a data frame, without a target column: rows to predict.
 
     Parameters
@@ -96,20 +143,17 @@ def read_rows(path, max_rows: int = MAX_ROWS):
     path : str or path
         As for :func:`read_table`; of an ``.npz`` file the array ``X``, and ``y`` if there is one.
     max_rows : int
+    options : ReadOptions, optional
     """
-    path = _existing(path)
-    if path.suffix.lower() == ".npz":
-        arrays = _arrays(path)
-        if "X" not in arrays or arrays["X"].ndim != 2:
-            raise ValueError(f"{path.name} has no matrix 'X'; it has {_listed(arrays)}.")
-        frame = _pandas().DataFrame(arrays["X"], columns=_names(arrays))
-        if arrays.get("y", np.zeros(0)).shape == (len(frame),) and "y" not in frame.columns:
-            frame["y"] = arrays["y"]
-    else:
-        frame = read_parquet(path, max_rows) if path.suffix.lower() == ".parquet" else read_csv(path, max_rows)
+    frame, _ = read_any(path, options or ReadOptions(), max_rows)
     if not len(frame):
-        raise ValueError(f"{path.name} has a header, but no rows.")
+        raise ValueError(f"{open_name(path)} has a header, but no rows.")
     return frame
+
+
+def open_name(path) -> str:
+    """The name of a file for messages."""
+    return "standard input" if str(path) == STDIN else Path(path).name
 
 
 def class_labels(column, name: str) -> np.ndarray:
@@ -132,85 +176,9 @@ def class_labels(column, name: str) -> np.ndarray:
     return values
 
 
-def read_csv(path: Path, max_rows: int = MAX_ROWS):
-    """Read a CSV file in pieces, so that one that is too large is refused in time."""
-    pandas = _pandas()
-    _refuse_if_large(path)
-    separator = _separator(path)
-    pieces, rows, size = [], 0, 0
-    try:
-        with pandas.read_csv(
-            path, sep=separator, chunksize=_CHUNK, na_values=["?"], skipinitialspace=True, encoding="utf-8-sig"
-        ) as reader:
-            for piece in reader:
-                pieces.append(piece)
-                rows, size = rows + len(piece), size + int(piece.memory_usage(deep=True).sum())
-                _refuse_if_long(path, rows, size, max_rows)
-    except pandas.errors.EmptyDataError as empty:
-        raise ValueError(f"{path.name} is empty.") from empty
-    except (pandas.errors.ParserError, UnicodeDecodeError, csv.Error) as broken:
-        raise ValueError(f"{path.name} cannot be read as a table: {_one_line(broken)}.") from broken
-    # If pieces differ in the type of a column it becomes words, and the encoder names the row that is not a number.
-    return pandas.concat(pieces, ignore_index=True)
-
-
-def read_parquet(path: Path, max_rows: int = MAX_ROWS):
-    """Read a Parquet file in pieces, unless its metadata already says that it is too long."""
-    _pandas()
-    try:
-        import pyarrow
-        import pyarrow.parquet
-    except ImportError as missing:
-        raise ImportError("Parquet files need pyarrow: pip install 'holdfast[cli]'.") from missing
-    _refuse_if_large(path)
-    try:
-        with pyarrow.parquet.ParquetFile(path) as file:
-            _refuse_if_long(path, file.metadata.num_rows, 0, max_rows)
-            pieces, size = [], 0
-            for batch in file.iter_batches(batch_size=_CHUNK):
-                pieces.append(batch)
-                size += batch.nbytes
-                _refuse_if_long(path, 0, size, max_rows)
-            return pyarrow.Table.from_batches(pieces, schema=file.schema_arrow).to_pandas()
-    except (pyarrow.ArrowException, OSError) as broken:
-        raise ValueError(f"{path.name} is damaged or not a Parquet file: {_one_line(broken)}.") from broken
-
-
-def read_npz(path: Path) -> dict[str, np.ndarray]:
-    """Read the arrays of an ``.npz`` file after a check of their sizes; pickles in it are refused."""
-    _refuse_if_large(path)
-    for name, (shape, _, size) in array_sizes(path).items():
-        if size > 4 * MAX_BYTES:
-            raise ValueError(f"{path.name}: the array {name!r} of shape {shape} would take {size / 1e9:.1f} GB.")
-    with np.load(path, allow_pickle=False) as file:
-        return {name: file[name] for name in file.files}
-
-
-def _existing(path) -> Path:
-    path = Path(path)
-    if not path.exists():
-        raise FileNotFoundError(f"There is no file {path}.")
-    if path.is_dir():
-        raise IsADirectoryError(f"{path} is a folder, not a table.")
-    return path
-
-
-def _arrays(path: Path) -> dict[str, np.ndarray]:
-    try:
-        return read_npz(path)
-    except (zipfile.BadZipFile, zlib.error, EOFError, OSError, ValueError) as broken:
-        message = _one_line(broken)
-        raise ValueError(f"{path.name} is damaged or not an .npz file of plain arrays: {message}.") from broken
-
-
-def _names(arrays: dict[str, np.ndarray]) -> list[str]:
-    names = [str(f) for f in arrays.get("feature_names", np.zeros(0)).tolist()]
-    width = arrays["X"].shape[1]
-    return names if len(names) == width else [f"x{k}" for k in range(width)]
-
-
-def _from_arrays(path: Path, target: str, max_rows: int) -> Dataset:
-    arrays = _arrays(path)
+def _from_arrays(path, target: str, max_rows: int) -> Dataset:
+    source = open_source(path)
+    path, arrays = Path(path), read_plain_arrays(source)
     for name in ("X", target):
         if name not in arrays:
             raise ValueError(f"{path.name} has no array {name!r}; it has {_listed(arrays)}.")
@@ -222,68 +190,22 @@ def _from_arrays(path: Path, target: str, max_rows: int) -> Dataset:
         )
     if not len(X):
         raise ValueError(f"{path.name} has no rows.")
-    _refuse_if_long(path, len(X), 0, max_rows)
+    source.refuse_if_long(len(X), 0, max_rows)
     if y.dtype.kind == "f" and np.isnan(y).any():
         raise ValueError(f"{int(np.isnan(y).sum())} labels of {path.name} are NaN: leave those rows out.")
-    y = class_labels(_pandas().Series(y), target)
+    y = class_labels(import_pandas().Series(y), target)
     return Dataset(
         name=path.stem,
         X=X.astype(np.float64),
         y=y,
-        feature_names=_names(arrays),
+        feature_names=feature_names(arrays),
         target_name=target,
         target_names=[str(c) for c in np.unique(y)],
         source=path.name,
+        row_numbers=np.arange(1, len(X) + 1),
     )
-
-
-def _separator(path: Path) -> str:
-    """Comma, semicolon, tab or bar: the one that cuts the first lines into equally many cells; else a comma."""
-    with open(path, "rb") as file:
-        start = file.read(_START)
-    if not start.strip():
-        raise ValueError(f"{path.name} is empty.")
-    if b"\0" in start:
-        raise ValueError(f"{path.name} is not a text file: a CSV, Parquet or npz file is needed.")
-    if len(start) == _START and b"\n" not in start:
-        raise ValueError(f"{path.name}: its first line is longer than a megabyte, which is no table.")
-    lines = start.decode("utf-8", errors="replace").splitlines()[:20]
-    best, columns = ",", 1
-    for separator in ",;\t|":
-        widths = {len(row) for row in csv.reader(lines[: max(1, len(lines) - 1)], delimiter=separator) if row}
-        if len(widths) == 1 and max(widths) > columns:
-            best, columns = separator, max(widths)
-    return best
-
-
-def _refuse_if_large(path: Path) -> None:
-    size = path.stat().st_size
-    if size > MAX_BYTES:
-        raise ValueError(
-            f"{path.name} has {size / 1e9:.1f} GB; tables of up to {MAX_BYTES / 1e9:.1f} GB are read. Take a sample "
-            "of its rows."
-        )
-
-
-def _refuse_if_long(path: Path, rows: int, size: int, max_rows: int) -> None:
-    if rows > max_rows:
-        raise ValueError(f"{path.name} has more than {max_rows:,} rows: take a sample of them.")
-    if size > 4 * MAX_BYTES:
-        raise ValueError(f"{path.name} takes more than {4 * MAX_BYTES / 1e9:.1f} GB in memory: take a sample.")
-
-
-def _pandas():
-    try:
-        import pandas
-    except ImportError as missing:
-        raise ImportError("Tables need pandas: pip install 'holdfast[cli]'.") from missing
-    return pandas
 
 
 def _listed(names, limit: int = 20) -> str:
     names = [str(n) for n in names]
     return ", ".join(names[:limit]) + (f" and {len(names) - limit} more" if len(names) > limit else "")
-
-
-def _one_line(error: BaseException) -> str:
-    return " ".join(str(error).split()).rstrip(".")[:200]

@@ -1,0 +1,52 @@
+"""``.npz`` files: a matrix X, labels y, names of the features if there are any."""
+
+import zipfile
+import zlib
+from pathlib import Path
+
+import numpy as np
+
+from holdfast.datasets.formats import source as limits
+from holdfast.datasets.formats.options import ReadOptions
+from holdfast.datasets.formats.source import Source, import_pandas, one_line
+from holdfast.files import array_sizes
+
+
+def read_npz(path: Path) -> dict[str, np.ndarray]:
+    """Read the arrays of an ``.npz`` file after a check of their sizes; pickles in it are refused."""
+    Source(path.name, ".npz", path=path).refuse_if_large()
+    for name, (shape, _, size) in array_sizes(path).items():
+        if size > 4 * limits.MAX_BYTES:
+            raise ValueError(f"{path.name}: the array {name!r} of shape {shape} would take {size / 1e9:.1f} GB.")
+    with np.load(path, allow_pickle=False) as file:
+        return {name: file[name] for name in file.files}
+
+
+def read_plain_arrays(source: Source) -> dict[str, np.ndarray]:
+    """:func:`read_npz`, a damaged file refused in one sentence."""
+    if source.path is None:
+        raise ValueError("An .npz file cannot be read from standard input: give its name.")
+    try:
+        return read_npz(source.path)
+    except (zipfile.BadZipFile, zlib.error, EOFError, OSError, ValueError) as broken:
+        raise ValueError(
+            f"{source.name} is damaged or not an .npz file of plain arrays: {one_line(broken)}."
+        ) from broken
+
+
+def feature_names(arrays: dict[str, np.ndarray]) -> list[str]:
+    """``feature_names`` of the file, if they fit its X; else x0, x1, …"""
+    names = [str(f) for f in arrays.get("feature_names", np.zeros(0)).tolist()]
+    width = arrays["X"].shape[1]
+    return names if len(names) == width else [f"x{k}" for k in range(width)]
+
+
+def read_arrays(source: Source, options: ReadOptions, max_rows: int):
+    """X as a data frame, with a column ``y`` if there are labels."""
+    arrays = read_plain_arrays(source)
+    if "X" not in arrays or arrays["X"].ndim != 2:
+        raise ValueError(f"{source.name} has no matrix 'X'; it has {', '.join(arrays)}.")
+    frame = import_pandas().DataFrame(arrays["X"], columns=feature_names(arrays))
+    if arrays.get("y", np.zeros(0)).shape == (len(frame),) and "y" not in frame.columns:
+        frame["y"] = arrays["y"]
+    return frame, []

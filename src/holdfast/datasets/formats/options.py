@@ -1,0 +1,39 @@
+"""How the values of a file are written."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class ReadOptions:
+    """How the values of a file are written; what is None is found out.
+
+    Attributes
+    ----------
+    encoding : str or None
+        Of a text file: "utf-8", "latin-1", "utf-16".
+    decimal, thousands : str or None
+        The sign before decimals, and the one between thousands.
+    missing : sequence of str
+        Values that stand for a missing one, such as "-999".
+    """
+
+    encoding: str | None = None
+    decimal: str | None = None
+    thousands: str | None = None
+    missing: Sequence[str] = ()
+
+    def __post_init__(self):
+        if self.decimal not in (None, ".", ","):
+            raise ValueError(f"decimal must be a point or a comma; got {self.decimal!r}.")
+        if self.thousands is not None and len(self.thousands) != 1:
+            raise ValueError(f"thousands must be one sign; got {self.thousands!r}.")
+        if self.decimal is not None and self.decimal == self.thousands:
+            raise ValueError(f"decimal and thousands cannot both be {self.decimal!r}.")
+        if self.encoding is not None:
+            try:
+                "".encode(self.encoding)
+            except LookupError:
+                raise ValueError(
+                    f"There is no encoding {self.encoding!r}; try utf-8, latin-1, cp1252 or utf-16."
+                ) from None
