@@ -6,11 +6,11 @@ import warnings
 import numpy as np
 
 from holdfast.backends import certified_by_blocks
-from holdfast.certificates.bracket import Effort, Progress, bracket
+from holdfast.certificates.bracket import Bracket, Effort, Progress, bracket
 from holdfast.certificates.certificate import Certificate
 from holdfast.certificates.problems import Budget
 from holdfast.certificates.threat import Threat
-from holdfast.certificates.voting import voter_for
+from holdfast.certificates.voting import Voter, voter_for
 from holdfast.parameters import check_count, check_number
 
 DEFAULT_BUDGET = 2000  # nodes a row
@@ -112,15 +112,31 @@ def certify(
     effort = _effort(method, budget, witness, memory, n_jobs)
     voter = voter_for(model, reference)
     rows = voter.check_rows(X)
-    moves = as_threat(threat, norm, lower, upper, frozen).moves(voter.n_features, voter.feature_names)
+    moves = voter.moves(as_threat(threat, norm, lower, upper, frozen))
     y = None if y is None else np.asarray(y)
     if y is not None and y.shape != (len(rows),):
         raise ValueError(f"y must have shape ({len(rows)},); got {y.shape}.")
     found = bracket(voter, moves, rows, effort, _printer(verbose, progress))
     radius = np.where(voter.same_as_given(X, found.codes), found.radius, 0.0)
-    return Certificate(
-        radius, found.upper, found.adversarial, voter.classes[found.codes], moves.norm.name, _units(moves), y
-    )
+    adversarial, upper = _witnesses(voter, X, found)
+    return Certificate(radius, upper, adversarial, voter.classes[found.codes], moves.norm.name, _units(moves), y)
+
+
+def _witnesses(voter: Voter, X, found: Bracket) -> tuple:
+    """The adversarial rows in the form of X, and ``upper``; where rows were encoded, ``predict`` is asked once more."""
+    if voter.encoding.plain:
+        return found.adversarial, found.upper
+    upper, seen = found.upper.copy(), np.flatnonzero(np.isfinite(found.upper))
+    given = voter.as_given(np.nan_to_num(found.adversarial), X)
+    if seen.size:
+        some = given.iloc[seen] if hasattr(given, "iloc") else given[seen]
+        upper[seen[np.searchsorted(voter.classes, voter.model.predict(some)) == found.codes[seen]]] = np.inf
+    lost = np.isinf(upper)
+    if lost.any():
+        given = given.astype(object)
+        given[lost] = np.nan
+        given = given.infer_objects() if hasattr(given, "iloc") else given
+    return given, upper
 
 
 def as_threat(threat: Threat | None, norm, lower, upper, frozen) -> Threat:
