@@ -94,6 +94,22 @@ def bracket(
         The answers that are certified; by default the predictions at the rows.
     """
     codes = voter.predict(rows) if codes is None else codes
+    parts = voter.encoding.patterns(rows, moves)
+    if len(parts) == 1:
+        return _bracket(voter, parts[0][1], rows, codes, effort, progress)
+    out = Bracket(np.empty(len(rows)), np.empty(len(rows)), np.empty_like(rows), codes)
+    done = 0
+    for at, own in parts:  # rows with the same gaps, in which the same features stand still
+        found = _bracket(voter, own, rows[at], codes[at], effort, None)
+        out.radius[at], out.upper[at], out.adversarial[at] = found.radius, found.upper, found.adversarial
+        done += at.size
+        if progress is not None:
+            progress(done, len(rows))
+    return out
+
+
+def _bracket(voter: Voter, moves: Moves, rows: np.ndarray, codes: np.ndarray, effort: Effort, progress) -> Bracket:
+    """:func:`bracket` of rows that can all move in the same ways."""
     many = isinstance(voter, NeighborVoter) and len(voter.points) >= _MANY
     step = 4 * _BLOCK if many else _BLOCK
     after = voter.fold.after
@@ -104,7 +120,7 @@ def bracket(
         part = slice(start, start + step)
         bounds = _bounds(voter, problem, moves, rows[part], codes[part], effort)
         if effort.witness:
-            bounds = _with_witnesses(voter, moves, rows[part], codes[part], bounds, effort.n_jobs, many)
+            bounds = _with_witnesses(voter, problem, moves, rows[part], codes[part], bounds, effort.n_jobs, many)
         else:
             bounds = Bounds(bounds.lower, np.full_like(bounds.lower, np.inf), np.full_like(rows[part], np.nan))
         parts.append(bounds)
@@ -130,7 +146,9 @@ def _bounds(
     return bounds_before_normalizer(voter.fold.before, moves, rows, run(voter.fold(rows), None).lower)
 
 
-def _with_witnesses(voter: Voter, moves: Moves, rows, codes, bounds: Bounds, n_jobs, many: bool) -> Bounds:
+def _with_witnesses(
+    voter: Voter, problem: Problem, moves: Moves, rows, codes, bounds: Bounds, n_jobs, many: bool
+) -> Bounds:
     """Radius, upper and moved rows; a witness counts only if the model's own predict changes at it."""
     best, size = np.full(rows.shape, np.nan), np.full(len(rows), np.inf)
     # No move at all is no witness: of such a row rounding decides, in another batch otherwise.
@@ -151,8 +169,10 @@ def _with_witnesses(voter: Voter, moves: Moves, rows, codes, bounds: Bounds, n_j
         if many and plain and voter.fold.after is None and isinstance(voter, NeighborVoter):
             walked = walk(voter, rows[loose], codes[loose], ends, moves.lengths, n_jobs)
         else:
+            # Decoded rows take the model long: the vote of the fold shows the way, and what it finds is checked below.
+            predict = voter.predict if voter.encoding.plain else lambda moved: problem.vote(voter.fold(moved))
             project = None if plain else moves.enforce
-            walked = segment(voter.predict, rows[loose], codes[loose], ends, moves.lengths, project)
+            walked = segment(predict, rows[loose], codes[loose], ends, moves.lengths, project)
         found = np.flatnonzero(np.isfinite(walked).all(axis=1))
         kept = is_witness(voter, moves, rows[loose[found]], walked[found], codes[loose[found]])
         walked[found[~kept]] = np.nan

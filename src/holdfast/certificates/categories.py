@@ -31,6 +31,11 @@ class Category:
     patterns: np.ndarray
     limited: bool
 
+    @property
+    def one_hot(self) -> bool:
+        """Whether its columns are indicators that a user fills in, one of which is 1."""
+        return len(self.columns) > 1
+
     def own(self, rows: np.ndarray) -> np.ndarray:
         """The index of the value that each row has; −1 if it has none of them."""
         same = (rows[:, self.columns][:, None, :] == self.patterns).all(axis=2)
@@ -106,7 +111,7 @@ class Categories:
         out = []
         for group in self.groups:
             values = rows[:, group.columns]
-            if len(group.columns) == 1:
+            if not group.one_hot:
                 continue
             bad = ~np.isin(values, (0.0, 1.0)).all(axis=1) | (values.sum(axis=1) > 1)
             if bad.any():

@@ -12,6 +12,15 @@ def meet(radius: np.ndarray, upper: np.ndarray) -> np.ndarray:
     return (radius >= (1.0 - 1e-4) * upper) & (np.isfinite(upper) | np.isinf(radius))
 
 
+def _stacked(parts: list):
+    """Rows of several batches, frames or arrays."""
+    if not hasattr(parts[0], "iloc"):
+        return np.concatenate(parts)
+    from pandas import concat
+
+    return concat(parts, ignore_index=True)
+
+
 @dataclass(frozen=True)
 class Certificate:
     """``radius ≤ smallest perturbation that changes the prediction ≤ upper``, row by row.
@@ -23,8 +32,8 @@ class Certificate:
     upper : ndarray of shape (n_rows,)
         Size of ``adversarial − x``, at which the model's own ``predict`` changes; infinite if no
         such point was found.
-    adversarial : ndarray of shape (n_rows, n_features)
-        That point; NaN where none was found.
+    adversarial : ndarray of shape (n_rows, n_features), or data frame
+        That point; NaN where none was found. A frame of the user's columns where the model takes words or gaps.
     prediction : ndarray of shape (n_rows,)
         What is certified: the model's prediction.
     norm : str
@@ -85,7 +94,7 @@ class Certificate:
         return cls(
             np.concatenate([part.radius for part in parts]),
             np.concatenate([part.upper for part in parts]),
-            np.concatenate([part.adversarial for part in parts]),
+            _stacked([part.adversarial for part in parts]),
             np.concatenate([part.prediction for part in parts]),
             first.norm,
             first.units,

@@ -6,13 +6,14 @@ import warnings
 import numpy as np
 
 from holdfast.backends import certified_by_blocks
-from holdfast.certificates.bracket import Effort, Progress
+from holdfast.certificates.bracket import Bracket, Effort, Progress
 from holdfast.certificates.certificate import Certificate
+from holdfast.certificates.encoded_threat import read_for
 from holdfast.certificates.enumeration import bracket_threat
 from holdfast.certificates.problems import Budget
 from holdfast.certificates.threat import Threat
 from holdfast.certificates.training_rows import fitted_threat
-from holdfast.certificates.voting import voter_for
+from holdfast.certificates.voting import Voter, voter_for
 from holdfast.parameters import check_count, check_number
 
 DEFAULT_BUDGET = 2000  # nodes a row
@@ -121,17 +122,35 @@ def certify(
     voter = voter_for(model, reference)
     rows = voter.check_rows(X)
     given = fitted_threat(as_threat(threat, norm, lower, upper, frozen), model, reference, voter.feature_names)
-    reading = given.read(voter.n_features, voter.feature_names)
+    reading = read_for(given, voter)
     attacked = attacked_codes(given.classes, voter.classes)
     y = None if y is None else np.asarray(y)
     if y is not None and y.shape != (len(rows),):
         raise ValueError(f"y must have shape ({len(rows)},); got {y.shape}.")
     found = bracket_threat(voter, reading, rows, effort, attacked, _printer(verbose, progress))
     radius = np.where(voter.same_as_given(X, found.codes), found.radius, 0.0)
+    adversarial, upper = _witnesses(voter, X, found)
     return Certificate(
-        radius, found.upper, found.adversarial, voter.classes[found.codes], reading.moves.norm.name,
+        radius, upper, adversarial, voter.classes[found.codes], reading.moves.norm.name,
         _units(reading.moves), y, at, reading.categories is not None, getattr(X, "index", None),
     )  # fmt: skip
+
+
+def _witnesses(voter: Voter, X, found: Bracket) -> tuple:
+    """The adversarial rows in the form of X, and ``upper``; where rows were encoded, ``predict`` is asked once more."""
+    if voter.encoding.plain:
+        return found.adversarial, found.upper
+    upper, seen = found.upper.copy(), np.flatnonzero(np.isfinite(found.upper))
+    given = voter.as_given(np.nan_to_num(found.adversarial), X)
+    if seen.size:
+        some = given.iloc[seen] if hasattr(given, "iloc") else given[seen]
+        upper[seen[np.searchsorted(voter.classes, voter.model.predict(some)) == found.codes[seen]]] = np.inf
+    lost = np.isinf(upper)
+    if lost.any():
+        given = given.astype(object)
+        given[lost] = np.nan
+        given = given.infer_objects() if hasattr(given, "iloc") else given
+    return given, upper
 
 
 def as_threat(threat: Threat | None, norm, lower, upper, frozen) -> Threat:

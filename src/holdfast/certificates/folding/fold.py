@@ -1,19 +1,23 @@
 """A chain of fitted steps as one map from the user's columns to the space of the vote."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import Normalizer
 
 from holdfast.affine import Affine, NotAffine, affine_of
+from holdfast.certificates.folding.categories import ReadAgain
+from holdfast.certificates.folding.encoding import Encoding, Kinds
 from holdfast.certificates.folding.normalizer import unit_rows
+from holdfast.certificates.folding.steps import does_nothing, through
+from holdfast.certificates.folding.table import Table
 
 
 @dataclass(frozen=True)
 class Fold:
-    """``x → before → (unit length) → after → u``.
+    """``x → before → (unit length) → after → u``, for encoded rows x.
 
     A pipeline ``x → z = W x + w0 → u = L z`` moves a query by ``L W δ`` when the input moves by δ, so the
     certificate of the last step, taken with ``T = L W``, is one in the units of x (Lemma R1).
@@ -24,10 +28,13 @@ class Fold:
         All steps, or those before an L2 normalisation.
     after : Affine or None
         The steps after the normalisation; None if there is none.
+    encoding : Encoding or None
+        How the user's rows become numbers; None: they are numbers.
     """
 
     before: Affine
     after: Affine | None = None
+    encoding: Encoding | None = None
 
     def __call__(self, X: np.ndarray) -> np.ndarray:
         """The images of rows."""
@@ -52,23 +59,53 @@ class Fold:
     def then(self, step: Affine) -> "Fold":
         """This chain with one more affine step."""
         if self.after is None:
-            return Fold(self.before.then(step))
-        return Fold(self.before, self.after.then(step))
+            return replace(self, before=self.before.then(step))
+        return replace(self, after=self.after.then(step))
 
 
-def fold(steps: Sequence, n_features: int) -> Fold:
-    """The steps as one map; a step that is neither affine nor an L2 normalisation is refused by name."""
-    chain = Fold(Affine.identity(n_features))
-    for step in _flat(steps):
+def fold(steps: Sequence, n_features: int, names: Sequence[str] | None = None) -> Fold:
+    """The steps as one map of encoded rows; a step that cannot be folded is refused by name.
+
+    The steps tell which columns hold categories and which may have gaps. Each time one is found that was thought to be
+    a plain number, they are read again from the start.
+
+    Parameters
+    ----------
+    steps : sequence of fitted steps
+    n_features : int
+        The user's columns.
+    names : sequence of str, optional
+        What they are called.
+    """
+    kinds, steps = Kinds(), list(_flat(steps))
+    while True:
+        categories = {j: tuple(values) for j, values in sorted(kinds.categories.items())}
+        encoding = Encoding(n_features, names, categories, tuple(sorted(kinds.gaps)))
+        try:
+            chain = _read(steps, encoding, kinds)
+        except ReadAgain:
+            continue
+        if kinds.selected:
+            read = np.flatnonzero((chain.before.W[:, :n_features] != 0).any(axis=0))
+            encoding = replace(encoding, read=frozenset(read.tolist()) | kinds.gaps)
+        return replace(chain, encoding=encoding)
+
+
+def _read(steps: Sequence, encoding: Encoding, kinds: Kinds) -> Fold:
+    table, after = Table.start(encoding), None
+    for step in steps:
         if isinstance(step, Normalizer):
             if step.norm != "l2":
                 raise NotAffine(step, f"norm={step.norm!r}")
-            if chain.after is not None:
+            if after is not None:
                 raise ValueError("Two Normalizer steps in one pipeline cannot be certified in input units.")
-            chain = Fold(chain.before, Affine.identity(chain.before.W.shape[0]))
+            after = Affine.identity(table.width)
+            table = table.numbers(step)
+        elif after is None:
+            table = through(step, table, kinds)
         else:
-            chain = chain.then(affine_of(step, chain.last.W.shape[0]))
-    return chain
+            after = after.then(affine_of(step, after.W.shape[0]))
+    return Fold(table.numbers("The classifier").map, after)
 
 
 def _flat(steps: Sequence) -> Iterator:
@@ -76,5 +113,5 @@ def _flat(steps: Sequence) -> Iterator:
     for step in steps:
         if isinstance(step, Pipeline):
             yield from _flat([inner for _, inner in step.steps])
-        elif step is not None and not (isinstance(step, str) and step == "passthrough"):
+        elif not does_nothing(step):
             yield step

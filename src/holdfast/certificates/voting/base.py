@@ -2,17 +2,15 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-from sklearn.utils import check_array
-from sklearn.utils.validation import validate_data
 
 from holdfast.affine import Affine
-from holdfast.certificates.folding import Fold
+from holdfast.certificates.folding import Encoding, Fold, Front
 from holdfast.certificates.problems import Problem
-from holdfast.certificates.threat import Moves
+from holdfast.certificates.threat import Moves, Threat
 from holdfast.numerics.frames import with_names
 
 
@@ -29,34 +27,63 @@ class Voter(ABC):
     classes : ndarray
         The labels that class codes stand for.
     n_features : int
-        Of an input row.
+        Of an encoded row.
+    front : Front or None
+        Encodes the user's rows; None: the rows are numbers, taken as they are.
     """
 
     model: Any
     fold: Fold
     classes: np.ndarray
     n_features: int
+    front: Front | None = field(default=None, kw_only=True)
+
+    @property
+    def encoding(self) -> Encoding:
+        """The user's columns, and the coordinates of encoded rows."""
+        return Encoding(self.n_features, self.feature_names) if self.front is None else self.front.encoding
 
     @property
     def feature_names(self) -> Sequence[str] | None:
         """The columns the model was fitted on, if they had names."""
         return getattr(self.model, "feature_names_in_", None)
 
+    @property
+    def categories(self) -> dict[str | int, range]:
+        """Columns of categories, by name or number, and the coordinates of an encoded row that stand for their values.
+
+        The last coordinate of each stands for every value that the model does not know.
+        """
+        names = self.feature_names
+        return {j if names is None else str(names[j]): at for j, at in self.encoding.indicators.items()}
+
+    def moves(self, threat: Threat) -> Moves:
+        """The threat, on the user's columns, as moves of encoded rows."""
+        encoding = self.encoding
+        return encoding.moves(threat.moves(encoding.n_columns, self.feature_names))
+
     def check_rows(self, X) -> np.ndarray:
-        """Rows as float64; other columns than the model's, by name or number, are refused as ``predict`` does."""
-        if hasattr(self.model, "n_features_in_"):
-            validate_data(self.model, X, reset=False, skip_check_array=True)
-        rows = check_array(X, dtype=np.float64, input_name="X")
+        """Rows as float64, encoded; other columns than the model's are refused as ``predict`` does."""
+        front = self.front or Front(self.model, (), replace(self.fold, encoding=self.encoding))
+        rows = front.encode(X)
         if rows.shape[1] != self.n_features:
             raise ValueError(f"X has {rows.shape[1]} features, but the model takes {self.n_features}.")
         return rows
+
+    def as_given(self, rows: np.ndarray, X):
+        """Encoded rows as rows of the kind of X: a frame of its columns if it has words or gaps, else an array."""
+        if self.encoding.plain:
+            return rows
+        given = self.encoding.decode(rows, X)
+        return given.set_axis(X.index, axis=0) if hasattr(given, "iloc") and hasattr(X, "iloc") else given
 
     def predict(self, rows: np.ndarray) -> np.ndarray:
         """Class codes of the model's own predictions.
 
         The model gets a copy: scalers with ``copy=False`` write into their input.
         """
-        return np.searchsorted(self.classes, self.model.predict(with_names(rows.copy(), self.model)))
+        given = with_names(rows.copy(), self.model) if self.front is None else self.front.decode(rows)
+        return np.searchsorted(self.classes, self.model.predict(given))
 
     def same_as_given(self, X, codes: np.ndarray) -> np.ndarray:
         """Whether the model says of X in single precision what it says of the same numbers in double precision.

@@ -6,14 +6,13 @@ from typing import Protocol, runtime_checkable
 
 import numpy as np
 from sklearn.neighbors import KNeighborsClassifier
-from sklearn.utils.validation import validate_data
 
 from holdfast.affine import Affine
 from holdfast.certificates.folding import Fold, unit_rows
 from holdfast.certificates.problems import NeighborProblem
 from holdfast.certificates.threat import Moves
 from holdfast.certificates.voting.base import Voter
-from holdfast.certificates.voting.reference import check_reference
+from holdfast.certificates.voting.reference import check_reference, stored_points
 from holdfast.constraints.search import nearest_by_class
 from holdfast.metric import check_metric
 
@@ -106,17 +105,20 @@ def read_votes_by_distance(model, last: VotesByDistance, steps: Fold, n_features
 def read_scikit_learn(model, last: KNeighborsClassifier, steps: Fold, n_features: int, reference) -> NeighborVoter:
     """scikit-learn's KNeighborsClassifier; other votes and metrics than it can be certified with are refused."""
     metric = _metric(last)
-    if reference is not None and hasattr(model, "n_features_in_"):  # columns by name and order, as predict does
-        validate_data(model, reference[0], reset=False, skip_check_array=True)
-    rows, labels = check_reference(last, reference, steps, n_features)
-    chain = steps if metric is None else steps.then(metric)
-    codes = np.searchsorted(last.classes_, labels)
-    source = rows if chain.after is None else unit_rows(chain.before(rows))
-    scale = float(np.linalg.norm(np.abs(source) @ chain.last.absolute.T, axis=1).max())
     k = int(last.n_neighbors)
     if not 1 <= k <= last.n_samples_fit_:
         raise ValueError(f"n_neighbors must be between 1 and {last.n_samples_fit_}, the training rows; got {k}.")
-    return NeighborVoter(model, chain, last.classes_, n_features, chain(rows), codes, k, "lowest", False, scale)
+    chain = steps if metric is None else steps.then(metric)
+    if reference is None:
+        points, codes = stored_points(last)
+        own = Affine.identity(points.shape[1]) if metric is None else metric
+        mapped, scale = own(points), float(np.linalg.norm(np.abs(points) @ own.absolute.T, axis=1).max())
+    else:
+        rows, labels = check_reference(last, reference, steps, n_features)
+        codes = np.searchsorted(last.classes_, labels)
+        source = rows if chain.after is None else unit_rows(chain.before(rows))
+        mapped, scale = chain(rows), float(np.linalg.norm(np.abs(source) @ chain.last.absolute.T, axis=1).max())
+    return NeighborVoter(model, chain, last.classes_, n_features, mapped, codes, k, "lowest", False, scale)
 
 
 def _metric(knn: KNeighborsClassifier) -> Affine | None:

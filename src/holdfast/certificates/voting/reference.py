@@ -1,6 +1,7 @@
 """Check that the reference rows given for scikit-learn's k-NN are the rows it votes with."""
 
 from copy import copy
+from typing import Any
 
 import numpy as np
 from sklearn.neighbors import KNeighborsClassifier
@@ -27,13 +28,8 @@ def check_reference(knn: KNeighborsClassifier, reference, steps: Fold, n_feature
     points and labels it stores, where this version of scikit-learn shows them, must agree to rounding, since a distance
     of 0 tells only half of the digits; then a sample of the rows is asked.
     """
-    if reference is None:
-        raise ValueError(
-            "scikit-learn's KNeighborsClassifier does not tell its training data: give "
-            "reference=(X_train, y_train), the rows the pipeline was fitted on."
-        )
     rows, labels = reference
-    _refuse_single_precision("reference", rows)
+    refuse_single_precision("reference", rows)
     rows = check_array(rows, dtype=np.float64, input_name="reference")
     labels = np.asarray(labels)
     if rows.shape != (knn.n_samples_fit_, n_features) or labels.shape != (rows.shape[0],):
@@ -48,6 +44,32 @@ def check_reference(knn: KNeighborsClassifier, reference, steps: Fold, n_feature
     shown = _compare_stored(knn, mapped, labels, size)
     _ask_model(knn, mapped, labels, size, np.linspace(0, len(rows) - 1, _SAMPLE).astype(int) if shown else None)
     return rows, labels
+
+
+def stored_points(knn: KNeighborsClassifier) -> tuple[np.ndarray, np.ndarray]:
+    """The points and class codes that the model votes with, as this version of scikit-learn stores them.
+
+    They are no public attribute, so the model is asked about every one of them (``kneighbors``, ``predict``): its
+    nearest point must be the point itself, with its label. Where they cannot be seen, ``reference`` must be given.
+    """
+    points, codes = _stored(knn)
+    if points is None or codes is None or len(points) != knn.n_samples_fit_ or len(codes) != len(points):
+        raise ValueError(
+            "This version of scikit-learn's KNeighborsClassifier does not tell its training data: give "
+            "reference=(X_train, y_train), the rows the pipeline was fitted on."
+        )
+    refuse_single_precision("The model's own rows", points)
+    points = check_array(points, dtype=np.float64)
+    _ask_model(knn, points, knn.classes_[codes], np.linalg.norm(points, axis=1) + 1e-300, None)
+    return points, codes
+
+
+def _stored(knn) -> tuple[np.ndarray | None, np.ndarray | None]:
+    points: Any = getattr(knn, "_fit_X", None)
+    codes = getattr(knn, "_y", None)
+    points = points.toarray() if hasattr(points, "toarray") else points
+    known = isinstance(points, np.ndarray) and isinstance(codes, np.ndarray) and codes.ndim == 1
+    return (points, codes) if known else (None, None)
 
 
 def _ask_model(knn, mapped: np.ndarray, labels: np.ndarray, size: np.ndarray, some: np.ndarray | None) -> None:
@@ -73,10 +95,10 @@ def _ask_model(knn, mapped: np.ndarray, labels: np.ndarray, size: np.ndarray, so
 
 def _compare_stored(knn, mapped: np.ndarray, labels: np.ndarray, size: np.ndarray) -> bool:
     """Compare with the points and labels the model stores; False if this version of scikit-learn shows none."""
-    points, codes = getattr(knn, "_fit_X", None), getattr(knn, "_y", None)
-    if not isinstance(points, np.ndarray) or not isinstance(codes, np.ndarray) or codes.ndim != 1:
+    points, codes = _stored(knn)
+    if points is None or codes is None:
         return False
-    _refuse_single_precision("The model's own rows", points)
+    refuse_single_precision("The model's own rows", points)
     limit = _ROUNDINGS * (mapped.shape[1] + 8) * UNIT_ROUNDOFF * size
     apart = np.linalg.norm(points - mapped, axis=1) if points.shape == mapped.shape else np.full(1, np.inf)
     if (apart > limit).any():
@@ -91,7 +113,8 @@ def _compare_stored(knn, mapped: np.ndarray, labels: np.ndarray, size: np.ndarra
     return True
 
 
-def _refuse_single_precision(owner: str, rows) -> None:
+def refuse_single_precision(owner: str, rows) -> None:
+    """Raise ``ValueError`` if rows are in half or single precision."""
     dtypes = list(getattr(rows, "dtypes", [getattr(rows, "dtype", None)]))
     coarse = [str(dtype) for dtype in dtypes if str(dtype).lower() in ("float16", "float32")]
     if coarse:

@@ -1,12 +1,15 @@
 """The kinds of models that can be certified; a new kind is one file in this folder and one line here."""
 
 from collections.abc import Callable
+from dataclasses import replace
 
+from sklearn.frozen import FrozenEstimator
+from sklearn.linear_model import LogisticRegressionCV, RidgeClassifierCV
 from sklearn.neighbors import KNeighborsClassifier, NearestCentroid
 from sklearn.pipeline import Pipeline
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_is_fitted, validate_data
 
-from holdfast.certificates.folding import fold
+from holdfast.certificates.folding import Front, fold
 from holdfast.certificates.voting.base import Voter
 from holdfast.certificates.voting.centroids import read_centroids
 from holdfast.certificates.voting.linear import LINEAR, read_linear
@@ -16,6 +19,7 @@ from holdfast.certificates.voting.neighbors import (
     read_scikit_learn,
     read_votes_by_distance,
 )
+from holdfast.certificates.voting.reference import refuse_single_precision
 
 # (is the fitted classifier of this kind?, its reader); the first that accepts it is used.
 READERS: list[tuple[Callable[..., bool], Callable[..., Voter]]] = [
@@ -35,12 +39,20 @@ def voter_for(model, reference=None) -> Voter:
     reference : tuple (X_train, y_train) or None
         The rows it was fitted on, where the classifier does not give them.
     """
+    model = inner_model(model)
     *steps, last = _steps(model)
     check_is_fitted(last)
-    n_features = int(getattr(model, "n_features_in_", last.n_features_in_))
+    n_columns = int(getattr(model, "n_features_in_", last.n_features_in_))
     for accepts, read in READERS:
         if accepts(last):
-            return read(model, last, fold(steps, n_features), n_features, reference)
+            chain = fold(steps, n_columns, getattr(model, "feature_names_in_", None))
+            front = Front(model, steps, chain)
+            if reference is not None and not front.encoding.plain:
+                refuse_single_precision("reference", reference[0])
+                reference = front.encode(reference[0], "reference"), reference[1]
+            elif reference is not None and hasattr(model, "n_features_in_"):  # by name and order, as predict does
+                validate_data(model, reference[0], reset=False, skip_check_array=True)
+            return replace(read(model, last, chain, front.encoding.size, reference), front=front)
     raise TypeError(
         f"{type(last).__name__} cannot be certified. What can: CertifiedKNeighborsClassifier, "
         "CertifiedPrototypeClassifier, scikit-learn's KNeighborsClassifier with reference=(X_train, y_train), "
@@ -58,7 +70,21 @@ def neighbor_voter_for(model, reference=None) -> NeighborVoter:
     return voter
 
 
+def inner_model(model):
+    """The model that predicts: the best one of a search, the one inside a ``FrozenEstimator``."""
+    if isinstance(model, FrozenEstimator):
+        return inner_model(model.estimator)
+    if hasattr(model, "cv_results_") and not isinstance(model, LogisticRegressionCV | RidgeClassifierCV):
+        if not hasattr(model, "best_estimator_"):
+            raise ValueError(
+                f"{type(model).__name__} has no best_estimator_: set refit=True, or certify a model that was fitted "
+                "with best_params_."
+            )
+        return inner_model(model.best_estimator_)
+    return model
+
+
 def _steps(model) -> list:
     if isinstance(model, Pipeline):
-        return [step for _, step in model.steps[:-1]] + _steps(model.steps[-1][1])
+        return [step for _, step in model.steps[:-1]] + _steps(inner_model(model.steps[-1][1]))
     return [model]

@@ -1,0 +1,110 @@
+"""Any fitted step, applied to a table: :data:`READERS` lists those that are not one affine map of numbers."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from sklearn.compose import ColumnTransformer
+from sklearn.impute import SimpleImputer
+from sklearn.pipeline import FeatureUnion, Pipeline
+from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, OrdinalEncoder, TargetEncoder
+from sklearn.utils.validation import check_is_fitted
+
+from holdfast.affine import Affine, affine_of
+from holdfast.certificates.folding.categories import encode_words, fill_gaps
+from holdfast.certificates.folding.encoding import Kinds
+from holdfast.certificates.folding.table import Table, side_by_side
+
+
+def through(step, table: Table, kinds: Kinds) -> Table:
+    """The table after one fitted step; a step that is not in :data:`READERS` must be affine."""
+    if does_nothing(step):
+        return table
+    check_is_fitted(step)
+    read = READERS.get(type(step))
+    if read is not None:
+        return read(step, table, kinds)
+    if isinstance(step, Pipeline):  # also subclasses: pipelines with samplers
+        return _pipeline(step, table, kinds)
+    return table.numbers(step).then(affine_of(step, table.width))
+
+
+def does_nothing(step) -> bool:
+    """True for ``passthrough``, and for samplers, which act while a model is fitted and never after."""
+    if step is None or (isinstance(step, str) and step == "passthrough"):
+        return True
+    if type(step) in (FunctionTransformer,) and step.func is None:
+        return True
+    return hasattr(step, "fit_resample") and not hasattr(step, "transform")
+
+
+def _pipeline(step: Pipeline, table: Table, kinds: Kinds) -> Table:
+    for _, inner in step.steps:
+        table = through(inner, table, kinds)
+    return table
+
+
+def _column_transformer(step: ColumnTransformer, table: Table, kinds: Kinds) -> Table:
+    """Each transformer on its columns, side by side in the order of ``output_indices_``."""
+    kinds.selected = True
+    weights = step.transformer_weights or {}
+    parts: dict[str, Table] = {}
+    for name, inner, columns in step.transformers_:
+        at = column_numbers(columns, getattr(step, "feature_names_in_", None), step.n_features_in_)
+        if (isinstance(inner, str) and inner == "drop") or not at:
+            continue
+        parts[name] = _weighted(through(inner, table.take(at), kinds), weights.get(name), inner)
+    order = sorted(parts, key=lambda name: step.output_indices_[name].start)
+    for name in order:
+        place = step.output_indices_[name]
+        if place.stop - place.start != parts[name].width:
+            raise ValueError(f"ColumnTransformer: {name!r} makes {place.stop - place.start} columns, not as read.")
+    return side_by_side([parts[name] for name in order], table.encoding)
+
+
+def _feature_union(step: FeatureUnion, table: Table, kinds: Kinds) -> Table:
+    weights = step.transformer_weights or {}
+    parts = [
+        _weighted(through(inner, table, kinds), weights.get(name), inner)
+        for name, inner in step.transformer_list
+        if not (isinstance(inner, str) and inner == "drop")
+    ]
+    return side_by_side(parts, table.encoding)
+
+
+def _weighted(table: Table, weight: float | None, step) -> Table:
+    if weight is None:
+        return table
+    return table.numbers(step).then(Affine.step(weight * np.eye(table.width)))
+
+
+def column_numbers(columns: Any, names: Sequence[str] | None, n: int) -> list[int]:
+    """What a ColumnTransformer was told to take, as numbers of columns."""
+    place = {} if names is None else {str(name): i for i, name in enumerate(names)}
+
+    def number(column) -> int:
+        return place[column] if isinstance(column, str) else int(column) % n
+
+    if isinstance(columns, str) or np.isscalar(columns):
+        return [number(columns)]
+    if isinstance(columns, slice):
+        if isinstance(columns.start, str) or isinstance(columns.stop, str):  # names, both ends included
+            start = 0 if columns.start is None else place[columns.start]
+            return list(range(start, n if columns.stop is None else place[columns.stop] + 1))
+        return list(range(n)[columns])
+    values = list(columns)
+    if values and all(isinstance(value, bool | np.bool_) for value in values):
+        return [int(i) for i in np.flatnonzero(values)]
+    return [number(value) for value in values]
+
+
+# Exact type -> what it makes of a table: (step, table, kinds) -> table. Everything else must be affine.
+READERS: dict[type, Callable[..., Table]] = {
+    Pipeline: _pipeline,
+    ColumnTransformer: _column_transformer,
+    FeatureUnion: _feature_union,
+    SimpleImputer: fill_gaps,
+    OneHotEncoder: encode_words,
+    OrdinalEncoder: encode_words,
+    TargetEncoder: encode_words,
+}
