@@ -178,6 +178,11 @@ def _branch_on_member(tree, slot, query, kind, scratch, size, along, within, bal
     last = live.size if first_of_phase else node.last_rank
     left = (n_own if own else n_own + kind.n_other) - n_members  # in this phase, this member included
     left = 1 if leader else left
+    again = kind.n_again  # points of class c that may still join the others; they are not counted below
+    if not own and class_c >= 0:
+        for t in range(n_own, n_members):
+            again -= 1 if labels[members[slot, t]] == class_c else 0
+        left -= again
     spared = 0 if leader else q - n_excused  # rows of a new member that need not hold
     best, filled, least = needed(status), ZERO, NONE
     for rank in range(last):
@@ -185,25 +190,40 @@ def _branch_on_member(tree, slot, query, kind, scratch, size, along, within, bal
         p = live[i]
         if (own and labels[p] != class_c) or contains(members[slot], n_members, p):
             continue
+        repeats = not own and labels[p] == class_c
+        if (repeats and again == 0) or (class_c < 0 and _as_many(labels, members[slot], n_members, p, again)):
+            continue
         total = E[i, 0] if leader else E[i, q]
         total = total if total > bound else bound
         if total < best and ball is None:
             length = _length_with_member(query, scratch, p, n_near, required, n_required, spared, size, along, within)
             total = _raised(total, length, within, ball)
         # Members come from here and before: the left-th smallest of their bounds counts for all of them.
-        filled = insert_key(total, fewest, filled, left)
+        if left > 0 and not repeats:
+            filled = insert_key(total, fewest, filled, left)
         if total >= best:
             close_at(status, total)
             continue
         if filled < left:
             continue  # too few are left below it
-        child = new_child(tree, slot, total if total > fewest[left - 1] else fewest[left - 1])
+        if left > 0 and fewest[left - 1] > total:
+            total = fewest[left - 1]
+        child = new_child(tree, slot, total)
         if child >= 0:
             members[child, n_members] = p
             nodes[child].n_members = n_members + 1
             nodes[child].last_rank = rank
             least = push_but_least(nodes, heap, status, child, least)
     schedule(nodes, heap, status, least)
+
+
+@inner
+def _as_many(labels, members, n_members, p, most):
+    """True if ``most`` members are of the class of p."""
+    for t in range(n_members):
+        if labels[members[t]] == labels[p]:
+            most -= 1
+    return most <= 0
 
 
 @inner

@@ -12,7 +12,8 @@ KIND = np.dtype(
         ("winner", np.int64),  # class c; -1: any other classes
         ("n_excused", np.int64),  # q, points of y among the k nearest
         ("n_own", np.int64),  # members of class c
-        ("n_other", np.int64),  # members of other classes
+        ("n_other", np.int64),  # the other members
+        ("n_again", np.int64),  # most points of class c among these; of any one class if there is no class c
         ("leads", np.int64),  # 1 if the first member has to be nearer than all of class y (it wins the tie)
     ]
 )
