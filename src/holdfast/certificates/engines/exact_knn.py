@@ -4,7 +4,7 @@ import numpy as np
 
 from holdfast.certificates.engines.base import Engine
 from holdfast.certificates.engines.lower_bound import lower_bounds
-from holdfast.certificates.engines.pieces import within_reach
+from holdfast.certificates.engines.pieces import kinds_of, within_reach
 from holdfast.certificates.engines.search_space import SearchSpace
 from holdfast.certificates.kernels.active_set import empty_active_set
 from holdfast.certificates.kernels.branching import LOOK, search
@@ -13,7 +13,7 @@ from holdfast.certificates.kernels.query import empty_scratch
 from holdfast.certificates.kernels.rounding import Rounding
 from holdfast.certificates.kernels.search_tree import CLOSE, Tree, empty_tree
 from holdfast.certificates.problems import Bounds, Budget, NeighborProblem, Problem
-from holdfast.certificates.rounding import rounding_of
+from holdfast.certificates.rounding import query_rounding, rounding_of
 from holdfast.numerics.threads import map_blocks
 
 _ABOVE = 1.0 + 1e-9  # a verdict at one size is sought a hair beyond it, where rounding cannot hide it
@@ -53,35 +53,35 @@ def _exact_knn(
     beyond; then the lower bound stays below the upper.
     """
     m, space = len(queries), SearchSpace.of(problem)
-    start, rounding = lower_bounds(problem, queries, prediction, inputs, n_jobs)
+    if budget.at is None:
+        start, rounding = lower_bounds(problem, queries, prediction, inputs, n_jobs)
+    else:
+        start, rounding = np.zeros(m), query_rounding(problem, queries, inputs)
     down, up, least = space.limits(problem, inputs, m)
+    kinds = {int(y): kinds_of(problem, int(y)) for y in np.unique(prediction)}
     lower, z = np.empty(m), np.full((m, space.to_input.shape[1]), np.nan)
 
     def row(t: int) -> None:
-        own = rounding_of(rounding, t)
+        own, y = rounding_of(rounding, t), int(prediction[t])
         limits = (None, None, least[t]) if down is None or up is None else (down[t], up[t], least[t])
-        lower[t] = _search(problem, space, queries[t], int(prediction[t]), start[t], own, limits, budget, z[t])
+        lower[t] = _search(problem, space, queries[t], y, kinds[y], start[t], own, limits, budget, z[t])
 
     map_blocks(row, range(m), n_jobs)
     return problem.bounds(queries, prediction, inputs, lower, z @ space.to_input.T)
 
 
-def _search(
-    problem: NeighborProblem, space: SearchSpace, u, y: int, start: float, rounding: Rounding, limits, budget: Budget,
-    best_z,
-) -> float:  # fmt: skip
+def _search(problem, space: SearchSpace, u, y: int, kinds, start: float, rounding: Rounding, limits, budget, best_z):
     """Search within a horizon, and if the best witness lies beyond it, within a wider one.
 
     The certified radius; the witness goes to ``best_z``. Where the verdict at one size is enough, this is the horizon.
     """
-    coordinates, labels, k = problem.coordinates, problem.labels, problem.n_neighbors
-    if start == np.inf or coordinates.lipschitz == 0.0:  # nothing to find: no other class, or a zero metric
-        return start
-    if budget.at is not None and start > budget.at:
+    coordinates, labels = problem.coordinates, problem.labels
+    if start == np.inf or not kinds.size or not np.any(labels != y):  # no other class
+        return np.inf
+    if coordinates.lipschitz == 0.0:  # a zero metric: nothing moves
         return start
     D = np.empty(len(labels))
     squared_distances(problem.points, u, D)
-    kth = np.sqrt(np.partition(D, k - 1)[k - 1])
     lower, best, nodes = start, np.inf, 0
     unit = rounding.size / max(coordinates.lipschitz, 1e-300)
     # From a bound of 0 (a tie) the first horizon is a small part of the way to the nearest other class.
@@ -91,14 +91,19 @@ def _search(
         horizon = max(budget.at * _ABOVE, 1e-12 * unit)
     active = empty_active_set(space.to_input.shape[1])
     while True:
-        query, kinds, roots = within_reach(problem, space, u, y, D, kth, horizon, rounding, limits)
-        tree = empty_tree(min(_CAPACITY, 64 + 64 * budget.nodes), k, space.to_input.shape[1] + 1)
+        reach = within_reach(problem, space, u, y, D, horizon, rounding, limits, kinds)
+        lower = max(lower, reach.bound)
+        roots = np.maximum(reach.roots, lower)
+        tree = empty_tree(min(_CAPACITY, 64 + 64 * budget.nodes), problem.n_neighbors, space.to_input.shape[1] + 1)
         status = tree.status[0]
         status["best"], status["horizon"] = best, horizon
         status["enough"] = -1.0 if budget.at is None else budget.at
-        for kind, bound in enumerate(roots):
-            _add_root(tree, kind, max(bound, start))
-        over = search(tree, active, query, kinds, empty_scratch(query, LOOK), budget.nodes - nodes, best_z)
+        open_ = roots < min(best * CLOSE, horizon)
+        status["closed"] = roots[~open_].min(initial=np.inf)
+        for kind in np.flatnonzero(open_):
+            _add_root(tree, kind, roots[kind])
+        scratch = empty_scratch(reach.query, LOOK)
+        over = search(tree, active, reach.query, kinds, scratch, budget.nodes - nodes, best_z)
         nodes += int(status["n_solved"])
         best = float(status["best"])
         lower = max(lower, min(float(status["closed"]), _least_open(tree), horizon))
@@ -108,12 +113,10 @@ def _search(
 
 
 def _add_root(tree: Tree, kind: int, bound: float) -> None:
-    """Put a node of a kind with nothing chosen yet into the heap, unless its bound closes it."""
+    """Put a node of a kind with nothing chosen yet into the heap."""
     status, nodes, heap = tree.status[0], tree.nodes, tree.heap
-    closed = bound >= min(status["best"] * CLOSE, status["horizon"])
-    if closed or status["n_free"] == 0:
-        status["closed"] = min(status["closed"], bound)
-        status["overflow"] |= not closed
+    if status["n_free"] == 0:
+        status["closed"], status["overflow"] = min(status["closed"], bound), 1
         return
     status["n_free"] -= 1
     slot = tree.free[status["n_free"]]

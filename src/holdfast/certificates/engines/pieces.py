@@ -1,5 +1,7 @@
 """What a search of one query starts from: the points in reach, the kinds of pieces, a bound for each kind."""
 
+from typing import NamedTuple
+
 import numpy as np
 
 from holdfast.certificates.engines.search_space import SearchSpace
@@ -9,28 +11,56 @@ from holdfast.certificates.kernels.rounding import Rounding, slack
 from holdfast.certificates.problems import NeighborProblem
 
 
+class Reach(NamedTuple):
+    """A query within a horizon.
+
+    Attributes
+    ----------
+    query : Query
+        With the points in reach.
+    bound : float
+        No shorter move, and none below the horizon if that is less, changes the vote (Lemma B1).
+    roots : ndarray of shape (n_kinds,)
+        A bound on all pieces of each kind, at most the horizon.
+    """
+
+    query: Query
+    bound: float
+    roots: np.ndarray
+
+
 def within_reach(
-    problem: NeighborProblem, space: SearchSpace, u, y: int, D, kth: float, horizon: float, rounding: Rounding, limits
-):
-    """The points in reach of the horizon, the kinds of pieces, and a bound for each kind.
+    problem: NeighborProblem, space: SearchSpace, u, y: int, D, horizon: float, rounding: Rounding, limits, kinds
+) -> Reach:  # fmt: skip
+    """The points in reach of the horizon, and a bound for each kind.
 
     A point farther than ``tH + √((d_(k) + tH)² + κ(S + gH)²)`` is not among the k nearest after any move of length H,
     however rounded, so its rows are not needed inside the horizon; nor are those of a point with
-    ``½d² − H‖a‖* > (½d² + H‖a‖*)_(k) + κ(S + gH)²``, a its slope from u (Lemma T5).
+    ``½d² − H‖a‖* > (½d² + H‖a‖*)_(k) + κ(S + gH)²``, a its slope from u (Lemma T5). Where a point of another class with
+    ``E^(Q−1) ≥ H`` is among the k nearest, y has the majority, so of the other classes only the rest is needed.
     """
     coordinates, k, lipschitz = problem.coordinates, problem.n_neighbors, problem.coordinates.lipschitz
-    work = empty_impostors(D.size, coordinates.G.shape[1], problem.rule)
-    _, count = live_impostors(
-        problem.slopes, problem.labels, problem.rule, y, rounding, None, None, 0.0, D, horizon, work
+    work = empty_impostors(D.size, problem.slopes.shape[1], problem.rule)
+    # Inside a box E may count for moves up to the horizon (Lemma F4); the ellipsoid's is without.
+    boxed = limits[0] is not None and problem.norm.uses_box and np.isfinite(horizon)
+    sides, far = ((limits[0], limits[1]), horizon) if boxed else ((None, None), 0.0)
+    bound, count = live_impostors(
+        problem.slopes, problem.labels, problem.rule, y, rounding, *sides, far, D, horizon, work
     )
-    # 1e-9 is far more than the rounding of these few operations.
     step = lipschitz * horizon
+    kth = np.sqrt(np.partition(D, k - 1)[k - 1])
+    # 1e-9 is far more than the rounding of these few operations.
     far = (step + np.sqrt((kth + step) ** 2 + 2.0 * slack(rounding, horizon))) * (1 + 1e-9) + 1e-9 * rounding.size
-    reach = np.flatnonzero(np.sqrt(D) <= far) if np.isfinite(far) else np.arange(D.size)
-    if reach.size > k and np.isfinite(far):
+    near = D <= far * far * (1 + 1e-9) if np.isfinite(far) else np.ones(D.size, bool)
+    wanted = problem.labels == y
+    wanted[work.indices[:count]] = True
+    if np.isfinite(far):
+        reach = np.flatnonzero(near)
         slope = problem.moves.free_norm.dual_lengths(problem.slopes[reach] - u @ coordinates.G) * horizon
         highest = np.partition(0.5 * D[reach] + slope, k - 1)[k - 1] + 2.0 * slack(rounding, horizon)
-        reach = reach[0.5 * D[reach] - slope <= highest * (1 + 1e-9)]
+        reach = reach[wanted[reach] & (0.5 * D[reach] - slope <= highest * (1 + 1e-9))]
+    else:
+        reach = np.flatnonzero(wanted)
     place = np.full(D.size, -1)
     place[reach] = np.arange(reach.size)
     kept = place[work.indices[:count]] >= 0
@@ -44,8 +74,7 @@ def within_reach(
         relation_sizes=np.linalg.norm(space.relations, axis=1), ball=space.ball, sigma=space.sigma,
         y=y, k=k, n_classes=problem.n_classes, lowest_wins=problem.lowest_wins, rounding=rounding,
     )  # fmt: skip
-    kinds = kinds_of(problem, y)
-    return query, kinds, [_root_bound(kind, problem.labels[live], E, horizon) for kind in kinds]
+    return Reach(query, min(bound, horizon), root_bounds(kinds, problem.labels[live], E, k, horizon))
 
 
 def kinds_of(problem: NeighborProblem, y: int) -> np.ndarray:
@@ -57,29 +86,37 @@ def kinds_of(problem: NeighborProblem, y: int) -> np.ndarray:
         if len(others) == 1 and q < (k - 1) // 2:
             continue  # with one other class it is ahead only with a majority
         if q == 0:
-            kinds.append((-1, 0, 0, k, 0))  # no vote for y: any k others
+            kinds.append((-1, 0, 0, k, 2 if k > 2 else k, 0))  # no vote for y: any k others
             continue
         for c in others:
             if k - 2 * q - 1 >= 0:
-                kinds.append((c, q, q + 1, k - 2 * q - 1, 0))
+                kinds.append((c, q, q + 1, k - 2 * q - 1, 1, 0))
             if (not lowest_wins or c < y) and not (len(others) == 1 and k % 2):
-                kinds.append((c, q, q, k - 2 * q, 0 if lowest_wins else 1))
+                kinds.append((c, q, q, k - 2 * q, 0, 0 if lowest_wins else 1))
     return np.array(kinds, KIND)
 
 
-def _root_bound(kind, live_labels: np.ndarray, E: np.ndarray, horizon: float) -> float:
-    """A bound on all pieces of a kind, from the order statistics of E; at most the horizon."""
-    q, size = kind["n_excused"], kind["n_own"] + kind["n_other"]
+def root_bounds(kinds: np.ndarray, live_labels: np.ndarray, E: np.ndarray, k: int, horizon: float) -> np.ndarray:
+    """A bound on all pieces of each kind, from the order statistics of E; at most the horizon."""
 
-    def smallest(values: np.ndarray, rank: int) -> float:
-        return np.sort(values)[rank - 1] if values.size >= rank else horizon
+    def smallest(values: np.ndarray) -> np.ndarray:
+        """The k smallest of each column, missing ones at the horizon."""
+        padded = np.full((k, E.shape[1]), horizon)
+        some = np.sort(values, axis=0)[:k]
+        padded[: len(some)] = some
+        return padded
 
-    own = live_labels == kind["winner"]
-    bound = smallest(E[:, q], size)
-    if kind["n_own"]:
-        bound = max(bound, smallest(E[own, q], kind["n_own"]))
-    if kind["leads"]:
-        bound = max(bound, smallest(E[own, 0], 1))
-    return min(bound, horizon)
-
-
+    q, size, far = kinds["n_excused"], kinds["n_own"] + kinds["n_other"], kinds["n_other"] - kinds["n_again"]
+    bounds = smallest(E)[size - 1, q]
+    for c in np.unique(kinds["winner"]):
+        at = np.flatnonzero(kinds["winner"] == c)
+        if c < 0:  # so many of each class at most
+            first = [np.sort(E[live_labels == other], axis=0)[: kinds["n_again"][at[0]]] for other in set(live_labels)]
+            bounds[at] = smallest(np.concatenate(first))[size[at] - 1, q[at]] if first else horizon
+            continue
+        own, others = smallest(E[live_labels == c]), smallest(E[live_labels != c])
+        bounds[at] = np.maximum(bounds[at], own[kinds["n_own"][at] - 1, q[at]])
+        leads, third = at[kinds["leads"][at] == 1], at[far[at] > 0]
+        bounds[leads] = np.maximum(bounds[leads], own[0, 0])
+        bounds[third] = np.maximum(bounds[third], others[far[third] - 1, q[third]])
+    return np.minimum(bounds, horizon)

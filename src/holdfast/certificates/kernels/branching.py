@@ -4,9 +4,9 @@ import numpy as np
 
 from holdfast.certificates.kernels.active_set import certified_along, reload
 from holdfast.certificates.kernels.relaxation import (
-    distance_to_row,
     farthest,
     half_distances,
+    length_with_row,
     load_rows,
     relaxation,
     store_rows,
@@ -22,7 +22,7 @@ from holdfast.certificates.kernels.search_tree import (
     release,
     schedule,
 )
-from holdfast.certificates.kernels.sorted_list import contains, insert, insert_largest
+from holdfast.certificates.kernels.sorted_list import contains, insert, insert_key, insert_largest
 from holdfast.certificates.kernels.vectors import length
 from holdfast.numerics.compile import NONE, ZERO, entry, inner
 
@@ -78,86 +78,93 @@ def search(tree, active, query, kinds, scratch, steps, best_z):
         size = length(z)
         if within == np.inf:
             within = 4.0 * (bound if bound > size else size)
-        along, off = 0.0, np.inf
-        if ball is None:
-            along = certified_along(active, rounding, within)
-            off = abs(size - along)  # from z back to the point that is certified
-        if not _branch_on_target(tree, slot, query, kind, scratch, along, off, within):
-            if complete:
-                close_at(status, bound)  # a tie that no push resolves
-            else:
-                _branch_on_member(tree, slot, query, kind, scratch, along, off, within)
+        along = certified_along(active, rounding, within) if ball is None else 0.0
+        branched = _branch_on_target(tree, slot, query, kind, scratch, size, along, within, ball)
+        if not branched and complete:
+            close_at(status, bound)  # a tie that no push resolves
+        elif not branched:
+            _branch_on_member(tree, slot, query, kind, scratch, size, along, within, ball)
         release(free, status, slot)
     return status.heap_size == 0 and status.next_slot < 0
 
 
 @inner
-def _beyond(bound, along, reach, within):
-    """A node's bound with one more row: ``along`` in the direction of z, and ``reach`` from there (Lemma T3).
-
-    1e-12 covers the rounding of the square root.
-    """
-    if reach <= 0.0:
+def _raised(bound, length, within, ball):
+    """A node's bound with one more row, from :func:`length_with_row`."""
+    if ball is not None:
         return bound
-    size = np.sqrt(along * along + reach * reach) * (1.0 - 1e-12)
-    size = size if size < within else within
-    return size if size > bound else bound
+    length = length if length < within else within
+    return length if length > bound else bound
 
 
 @inner
-def _branch_on_target(tree, slot, query, kind, scratch, along, off, within):
-    """If more targets are nearer than the farthest member than can be excused: require the worst, or excuse it.
+def _branch_on_target(tree, slot, query, kind, scratch, size, along, within, ball):
+    """If more targets are nearer than some member than can be excused: require the worst, or excuse it.
 
-    Returns whether it branched.
+    Targets that no move within reach can put behind the members are excused at once. Returns whether it branched.
     """
     nodes, heap, status, node = tree.nodes, tree.heap, tree.status[0], tree.nodes[slot]
-    excused, required = tree.excused, tree.required
-    targets, slopes, rounding = query.targets, query.slopes, query.rounding
-    phi, keys, worst = scratch.phi, scratch.violations, scratch.worst
-    bound, n_excused, n_required = node.bound, node.n_excused, node.n_required
+    members, excused, required = tree.members[slot], tree.excused, tree.required
+    targets, phi, keys, worst = query.targets, scratch.phi, scratch.violations, scratch.worst
+    bound, n_excused, n_required, n_members = node.bound, node.n_excused, node.n_required, node.n_members
     slots = kind.n_excused - n_excused
-    if slots <= 0 or node.n_members == 0:
+    if slots <= 0 or n_members == 0:
         return False
-    highest = farthest(phi, tree.members[slot], node.n_members)
+    highest = farthest(phi, members, n_members)
     found = ZERO
     for i in range(targets.size):
         p = targets[i]
-        if contains(excused[slot], n_excused, p) or contains(required[slot], n_required, p):
+        if phi[highest] <= phi[p] or contains(excused[slot], n_excused, p) or contains(required[slot], n_required, p):
             continue
-        reach = distance_to_row(slopes, rounding, phi, highest, p, within)
-        if reach > 0.0:
-            found = insert(-reach, p, keys, worst, found)
+        longest = length_with_row(query, phi, highest, p, size, along, within, ball)
+        if ball is None:
+            for t in range(n_members):
+                if members[t] != highest and phi[members[t]] > phi[p]:
+                    length = length_with_row(query, phi, members[t], p, size, along, within, ball)
+                    longest = length if length > longest else longest
+        if longest > 0.0:
+            found = insert(-longest, p, keys, worst, found)
     if found <= slots:
         return False
+    # Of the slots + 1 worst, one is not excused.
+    least_length = _raised(bound, -keys[slots], within, ball)
+    first = ZERO  # those before it are excused at once
+    if ball is None:
+        while first < slots and _raised(bound, -keys[first], within, ball) >= needed(status):
+            close_at(status, _raised(bound, -keys[first], within, ball))
+            excused[slot, n_excused] = worst[first]
+            n_excused += 1
+            first += 1
+        node.n_excused = n_excused
     least = NONE  # the child of least bound: solved next while there is no witness
-    child = new_child(tree, slot, _beyond(bound, along, -keys[0] - off, within))
+    if first < slots:
+        child = new_child(tree, slot, _raised(bound, -keys[first], within, ball))
+        if child >= 0:
+            if n_required == MAX_REQUIRED:
+                close_at(status, nodes[child].bound)
+                status.overflow = 1
+                release(tree.free, status, child)
+            else:
+                required[child, n_required] = worst[first]
+                nodes[child].n_required = n_required + 1
+                least = push_but_least(nodes, heap, status, child, least)
+    child = new_child(tree, slot, least_length)
     if child >= 0:
-        if n_required == MAX_REQUIRED:
-            close_at(status, nodes[child].bound)
-            status.overflow = 1
-            release(tree.free, status, child)
-        else:
-            required[child, n_required] = worst[0]
-            nodes[child].n_required = n_required + 1
-            least = push_but_least(nodes, heap, status, child, least)
-    # With the worst excused, the (slots + 1)-th farthest row is still violated by one that is not.
-    child = new_child(tree, slot, _beyond(bound, along, -keys[slots] - off, within))
-    if child >= 0:
-        excused[child, n_excused] = worst[0]
-        nodes[child].n_excused = n_excused + 1
+        if first < slots:
+            excused[child, n_excused] = worst[first]
+            nodes[child].n_excused = n_excused + 1
         least = push_but_least(nodes, heap, status, child, least)
     schedule(nodes, heap, status, least)
     return True
 
 
 @inner
-def _branch_on_member(tree, slot, query, kind, scratch, along, off, within):
+def _branch_on_member(tree, slot, query, kind, scratch, size, along, within, ball):
     """A child for each point that can be the next member; the targets nearest after the move bound the children."""
     nodes, heap, status, node = tree.nodes, tree.heap, tree.status[0], tree.nodes[slot]
     members, excused, required = tree.members, tree.excused[slot], tree.required[slot]
     targets, labels, live, order, E = query.targets, query.labels, query.live, query.order, query.E
-    slopes, rounding = query.slopes, query.rounding
-    phi, near, near_targets, reaches = scratch.phi, scratch.near, scratch.near_targets, scratch.reaches
+    phi, near, near_targets, fewest = scratch.phi, scratch.near, scratch.near_targets, scratch.fewest
     bound, n_members, n_excused, n_required = node.bound, node.n_members, node.n_excused, node.n_required
     class_c, q, n_own = kind.winner, kind.n_excused, kind.n_own
     n_near = ZERO
@@ -170,37 +177,69 @@ def _branch_on_member(tree, slot, query, kind, scratch, along, off, within):
     first_of_phase = n_members == 0 or n_members == n_own or (kind.leads == 1 and n_members == 1)
     last = live.size if first_of_phase else node.last_rank
     left = (n_own if own else n_own + kind.n_other) - n_members  # in this phase, this member included
+    left = 1 if leader else left
+    again = kind.n_again  # points of class c that may still join the others; they are not counted below
+    if not own and class_c >= 0:
+        for t in range(n_own, n_members):
+            again -= 1 if labels[members[slot, t]] == class_c else 0
+        left -= again
     spared = 0 if leader else q - n_excused  # rows of a new member that need not hold
-    before, least = 0, NONE
+    best, filled, least = needed(status), ZERO, NONE
     for rank in range(last):
         i = order[q, rank]
         p = live[i]
         if (own and labels[p] != class_c) or contains(members[slot], n_members, p):
             continue
-        before += 1
-        if before < left and not leader:
-            continue  # too few are left below it
-        fixed = E[i, 0] if leader else E[i, q]
-        if fixed >= needed(status):
-            close_at(status, fixed)
+        repeats = not own and labels[p] == class_c
+        if (repeats and again == 0) or (class_c < 0 and _as_many(labels, members[slot], n_members, p, again)):
             continue
-        # The (spared + 1)-th largest distance of z from a row of p; the largest for rows that are required.
-        reach, filled = 0.0, ZERO
-        for t in range(n_near):
-            distance = distance_to_row(slopes, rounding, phi, p, near_targets[t], within)
-            if distance <= 0.0:
-                break  # and so are all that follow: targets come by growing φ
-            if not contains(required, n_required, near_targets[t]):
-                filled = insert_largest(distance, reaches, filled)
-            elif distance > reach:
-                reach = distance
-        if filled > spared and reaches[spared] > reach:
-            reach = reaches[spared]
-        total = _beyond(bound, along, reach - off, within)
-        child = new_child(tree, slot, total if total > fixed else fixed)
+        total = E[i, 0] if leader else E[i, q]
+        total = total if total > bound else bound
+        if total < best and ball is None:
+            length = _length_with_member(query, scratch, p, n_near, required, n_required, spared, size, along, within)
+            total = _raised(total, length, within, ball)
+        # Members come from here and before: the left-th smallest of their bounds counts for all of them.
+        if left > 0 and not repeats:
+            filled = insert_key(total, fewest, filled, left)
+        if total >= best:
+            close_at(status, total)
+            continue
+        if filled < left:
+            continue  # too few are left below it
+        if left > 0 and fewest[left - 1] > total:
+            total = fewest[left - 1]
+        child = new_child(tree, slot, total)
         if child >= 0:
             members[child, n_members] = p
             nodes[child].n_members = n_members + 1
             nodes[child].last_rank = rank
             least = push_but_least(nodes, heap, status, child, least)
     schedule(nodes, heap, status, least)
+
+
+@inner
+def _as_many(labels, members, n_members, p, most):
+    """True if ``most`` members are of the class of p."""
+    for t in range(n_members):
+        if labels[members[t]] == labels[p]:
+            most -= 1
+    return most <= 0
+
+
+@inner
+def _length_with_member(query, scratch, p, n_near, required, n_required, spared, size, along, within):
+    """The (spared + 1)-th longest move that a row of p asks for; the longest for rows that are required."""
+    phi, near_targets, reaches = scratch.phi, scratch.near_targets, scratch.reaches
+    longest, filled = 0.0, ZERO
+    for t in range(n_near):
+        j = near_targets[t]
+        if phi[p] <= phi[j]:
+            break  # and so are all that follow: targets come by growing φ
+        length = length_with_row(query, phi, p, j, size, along, within, None)
+        if not contains(required, n_required, j):
+            filled = insert_largest(length, reaches, filled)
+        elif length > longest:
+            longest = length
+    if filled > spared and reaches[spared] > longest:
+        longest = reaches[spared]
+    return longest

@@ -12,7 +12,8 @@ KIND = np.dtype(
         ("winner", np.int64),  # class c; -1: any other classes
         ("n_excused", np.int64),  # q, points of y among the k nearest
         ("n_own", np.int64),  # members of class c
-        ("n_other", np.int64),  # members of other classes
+        ("n_other", np.int64),  # the other members
+        ("n_again", np.int64),  # most points of class c among these; of any one class if there is no class c
         ("leads", np.int64),  # 1 if the first member has to be nearer than all of class y (it wins the tie)
     ]
 )
@@ -84,7 +85,9 @@ class Scratch(NamedTuple):
     near, near_targets : ndarrays of shape (look,)
         φ and index of the targets nearest after the move.
     violations, worst, reaches : ndarrays of shapes (Q + 1,), (Q + 1,) and (Q,)
-        Targets by falling violation; the largest distances from rows of one point.
+        Targets by falling violation; the longest moves that rows of one point ask for.
+    fewest : ndarray of shape (k,)
+        The least bounds of new members.
     """
 
     phi: np.ndarray
@@ -98,6 +101,7 @@ class Scratch(NamedTuple):
     violations: np.ndarray
     worst: np.ndarray
     reaches: np.ndarray
+    fewest: np.ndarray
 
 
 def empty_scratch(query: Query, look: int) -> Scratch:
@@ -107,5 +111,5 @@ def empty_scratch(query: Query, look: int) -> Scratch:
         phi=np.empty(n), row=np.empty(s), moved=np.empty(s),
         keys=np.empty(query.k), nearest=np.empty(query.k, np.int64), tally=np.empty(query.n_classes, np.int64),
         near=np.empty(look), near_targets=np.empty(look, np.int64),
-        violations=np.empty(Q + 1), worst=np.empty(Q + 1, np.int64), reaches=np.empty(Q),
+        violations=np.empty(Q + 1), worst=np.empty(Q + 1, np.int64), reaches=np.empty(Q), fewest=np.empty(query.k),
     )  # fmt: skip

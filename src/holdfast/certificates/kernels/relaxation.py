@@ -207,10 +207,35 @@ def witness(active, query, scratch, pushes, best, best_z, down, up, ball):
 
 
 @inner
-def distance_to_row(slopes, rounding, phi, b, j, within):
-    """A lower bound on the distance of z from the row ``φ_b ≤ φ_j``, for moves up to ``within``; 0 if it may hold."""
-    gap = phi[b] - phi[j] - slack_within(rounding, within)
+def length_with_row(query, phi, b, j, size, along, within, ball):
+    """A lower bound on moves w up to ``within`` with ``w·ẑ ≥ along`` and the row ``φ_b ≤ φ_j``; 0 if z may meet it.
+
+    ``(λ along + μ c) / ‖λẑ + μa‖`` at the best λ, μ ≥ 0 (Lemma T3), ``‖z‖ = size``. For L1 and L∞ it is the distance of z
+    from the row, which only says what to branch on.
+    """
+    rounding, squared = query.rounding, query.squared
+    spare = slack_within(rounding, within)
+    gap = phi[b] - phi[j] - spare
     if gap <= 0.0:
         return 0.0
-    slope = euclidean_length(slopes, b, j) + product_error(rounding)
-    return gap / slope if slope > 0.0 else np.inf
+    steep = euclidean_length(query.slopes, b, j) * (1.0 + 1e-13) + product_error(rounding)
+    if steep == 0.0:
+        return np.inf
+    if ball is not None:
+        return gap / steep
+    c = 0.5 * (squared[b] - squared[j]) - spare
+    if along <= 0.0:
+        return c / steep
+    # a·ẑ, from below for λ and from above for the length: c − (φ_b − φ_j) is a·z up to rounding.
+    climb = (0.5 * (squared[b] - squared[j]) - (phi[b] - phi[j]) + spare) / size
+    across = steep * steep - climb * climb
+    if across <= 1e-12 * steep * steep:  # nearly parallel: a alone, or nothing
+        return c / steep
+    mu = (c - along * climb) / across
+    lam = along - mu * climb
+    if mu <= 0.0:
+        return 0.0
+    if lam <= 0.0:
+        return c / steep
+    total = lam * lam + 2.0 * lam * mu * climb + mu * mu * steep * steep
+    return (lam * along + mu * c) / np.sqrt(total) * (1.0 - 1e-12)
