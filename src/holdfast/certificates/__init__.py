@@ -14,6 +14,8 @@ from holdfast.certificates.engines import choose as choose
 from holdfast.certificates.engines import exact_1nn as exact_1nn
 from holdfast.certificates.engines import exact_knn as exact_knn
 from holdfast.certificates.engines import knn_lower as knn_lower
+from holdfast.certificates.fairness import Dependence as Dependence
+from holdfast.certificates.fairness import dependence as dependence
 from holdfast.certificates.norms import L1 as L1
 from holdfast.certificates.norms import L2 as L2
 from holdfast.certificates.norms import Ellipsoid as Ellipsoid

@@ -9,8 +9,8 @@ import numpy as np
 from holdfast.certificates.certificate import meet
 from holdfast.certificates.engines import solve
 from holdfast.certificates.folding.normalizer import bounds_before_normalizer
-from holdfast.certificates.problems import Bounds, Budget, Problem
 from holdfast.certificates.moves import Moves
+from holdfast.certificates.problems import Bounds, Budget, Problem
 from holdfast.certificates.voting import NeighborVoter, Voter
 from holdfast.certificates.witnesses.segment import segment
 from holdfast.certificates.witnesses.walk import walk

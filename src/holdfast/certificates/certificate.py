@@ -70,8 +70,8 @@ class Certificate:
     def stable(self) -> np.ndarray:
         """The verdict at the size ``at``, an array of ``True``, ``False`` and ``None``.
 
-        ``True``: proven, no move of size up to ``at`` changes the answer. ``False``: ``adversarial`` is a move of size up
-        to ``at`` that does. ``None``: not decided, so that ``if`` and ``== True`` read it on the safe side.
+        ``True``: proven, no move of size up to ``at`` changes the answer. ``False``: ``adversarial`` is such a move.
+        ``None``: not decided, so that ``if`` and ``== True`` read it on the safe side.
         In :meth:`to_frame` the column has pandas' nullable dtype ``boolean``.
         """
         if self.at is None:

@@ -60,9 +60,9 @@ def certify(
     threat : Threat, optional
         Which moves are possible, and how they are measured; in place of norm, lower, upper and frozen.
     at : float, optional
-        Ask for the verdict at this size alone, ``Certificate.stable``: can a move of at most this size change the answer?
-        Much cheaper than the radius, where a search is needed; ``radius`` and ``upper`` are then only as tight as the
-        verdict needs.
+        Ask for the verdict at this size alone, ``Certificate.stable``: can a move of up to this size change the answer?
+        Cheaper than the radius where a search is needed; ``radius`` and ``upper`` are then only as tight as the verdict
+        needs.
     norm : {2, numpy.inf, 1} or array-like of shape (n_features, n_features), default=2
         How moves are measured; a matrix ``A_0`` is the norm ``√(δᵀ A_0 δ)``.
     reference : tuple (X_train, y_train), optional

@@ -88,7 +88,9 @@ class Columns:
         if at is not None:
             return at
         if isinstance(column, str):
-            known = f"the columns are {', '.join(list(self.index)[:_SHOWN])}" if self.index else "the columns have no names"
+            known = (
+                f"the columns are {', '.join(list(self.index)[:_SHOWN])}" if self.index else "the columns have no names"
+            )
             self.problem(f"{what} names {column!r}, but {known}{', …' if len(self.index) > _SHOWN else ''}.")
         elif isinstance(column, int | float) and float(column).is_integer():
             self.problem(f"{what} names feature {int(column)}, but there are {self.n_features}.")

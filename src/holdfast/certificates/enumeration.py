@@ -2,8 +2,8 @@
 
 A move of a row x is a change of its categories (or of its whole numbers), which takes x to one of finitely many
 *places* x', and a move of the other features from there. So the smallest move that changes the answer y of x is the
-least, over all places, of the price of x' and the smallest move from x' after which the answer is not y (Lemmas C1
-and C2). Places are made in blocks, so that memory is bounded.
+least, over all places, of the price of x' and the smallest move from x' after which the answer is not y (Lemmas V1
+and V2). Places are made in blocks, so that memory is bounded.
 """
 
 from collections.abc import Callable
@@ -44,7 +44,7 @@ def bracket_threat(
     rows : ndarray of shape (m, d)
     effort : Effort
     attacked : int ndarray, optional
-        Codes of the classes that are attacked; a row that is predicted otherwise has infinite bounds (Lemma C4).
+        Codes of the classes that are attacked; a row that is predicted otherwise has infinite bounds (Lemma V4).
     progress : callable, optional
         Called with the number of rows done and of all rows.
     """
@@ -86,7 +86,7 @@ def _all(voter, reading: Reading, rows, codes, effort: Effort, progress: Progres
 def _possible(moves: Moves, open_: Moves, columns: np.ndarray, rows: np.ndarray, places: np.ndarray) -> np.ndarray:
     """Which changes of categories keep box and sides, and the relations in which nothing else can move."""
     low, high = open_.limits(rows)
-    out = ((places >= low) & (places <= high))[:, columns].all(axis=1)
+    out: np.ndarray = np.all(((places >= low) & (places <= high))[:, columns], axis=1)
     if moves.relations is not None:
         A, b = moves.relations
         fixed = ~(A[:, moves.free(A.shape[1])] != 0).any(axis=1)
@@ -120,7 +120,9 @@ def _over_places(
         return
     quick = replace(effort, fast=True, witness=False)
     radius = together(moves, price[left], bound(places[left], codes[left], quick).radius)
-    enough = found.upper[owner[left]] if effort.budget.at is None else np.minimum(found.upper[owner[left]], effort.budget.at)
+    enough = (
+        found.upper[owner[left]] if effort.budget.at is None else np.minimum(found.upper[owner[left]], effort.budget.at)
+    )
     near = (radius < enough) & (quick != effort)
     np.minimum.at(found.radius, owner[left[~near]], radius[~near])
     left, radius = left[near], radius[near]
@@ -143,7 +145,7 @@ def _on_lattice(voter: Voter, moves: Moves, rows: np.ndarray, relaxed: Bracket, 
     """Bounds with whole numbers, where few enough of them are near: the relaxed bounds, and those of all the places.
 
     Let R be a size, and let the places be all choices of whole numbers of a price up to R. A move of size below R goes
-    to one of them. So the least over them, or R if that is less, is certified (Lemma C2).
+    to one of them. So the least over them, or R if that is less, is certified (Lemma V2).
     """
     if not isinstance(moves.norm, L1 | L2 | LInf):
         return relaxed

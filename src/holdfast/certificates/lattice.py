@@ -29,7 +29,7 @@ def offsets(moves: Moves, x: np.ndarray, radius: float, upper: float, at: float 
     reach : float
         ``radius`` if there are too many places beyond.
     """
-    columns = np.flatnonzero(moves.integer)
+    columns = np.flatnonzero(np.asarray(moves.integer))
     low, high = (side[0, columns] for side in moves.limits(x[None]))
     unit = np.ones(len(columns)) if moves.unit is None else moves.unit[columns]
 

@@ -131,9 +131,9 @@ class Moves:
         """Whether each of the moved rows keeps every limit, exactly as its numbers are."""
         low, high = self.limits(rows)
         with np.errstate(invalid="ignore"):
-            inside = ((moved >= low) & (moved <= high)).all(axis=1)
+            inside = np.all((moved >= low) & (moved <= high), axis=1)
         if self.integer is not None:
-            inside &= on_lattice(moved, rows, self.integer)
+            inside = inside & on_lattice(moved, rows, self.integer)
         if self.relations is not None:
             inside[inside] = Relations(*self.relations).kept(moved[inside], rows[inside])
         return inside

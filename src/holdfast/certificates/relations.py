@@ -33,7 +33,7 @@ class Relations(NamedTuple):
         return rows @ self.A.T - self.b > TOLERANCE * self.sizes(rows)
 
     def relaxed(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """``(A, b')`` with ``b' ≥ b``, so that no rounding of a row decides: a larger set of moves (Lemma C3)."""
+        """``(A, b')`` with ``b' ≥ b``, so that no rounding of a row decides: a larger set of moves (Lemma V3)."""
         if not len(rows):
             return self.A, self.b
         return self.A, self.b + 2.0 * TOLERANCE * self.sizes(rows).max(axis=0)

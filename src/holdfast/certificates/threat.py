@@ -2,10 +2,10 @@
 
 from collections.abc import Mapping, Sequence
 
-import numpy as np
 from sklearn.base import BaseEstimator
 
 from holdfast.certificates.moves import Moves as Moves
+from holdfast.certificates.threat_columns import encoded_threat
 from holdfast.certificates.threat_files import from_plain, plain, read_file
 from holdfast.certificates.threat_reading import Reading, read_threat
 from holdfast.certificates.threat_words import sentences
@@ -13,7 +13,7 @@ from holdfast.certificates.training_rows import values_of, widths
 
 
 class Threat(BaseEstimator):
-    """``{δ : ‖δ / unit‖ ≤ r, lower ≤ x + δ ≤ upper, δ_i ≥ 0 (only up), δ_i = 0 (frozen), A(x + δ) ≤ b (relations), …}``.
+    """``{δ : ‖δ / unit‖ ≤ r, lower ≤ x + δ ≤ upper, δ_i ≥ 0 (only up), δ_i = 0 (frozen), A(x + δ) ≤ b, …}``.
 
     Features are named as the model's columns are, or numbered. What is given for all features is a number or a
     sequence; what is given for some is a mapping.
@@ -131,6 +131,23 @@ class Threat(BaseEstimator):
             if name in needed:
                 changed[name] = values_of(X, name, changed[name])
         return Threat(**changed)
+
+    def encoded(self, names: Sequence[str], groups: Mapping[str, Sequence[int]]) -> "Threat":
+        """The same threat for rows behind an encoder: categories that are not named as changing are frozen.
+
+        Parameters
+        ----------
+        names : sequence of str
+            The encoded columns. A column of numbers keeps its name.
+        groups : mapping
+            Raw column of categories -> numbers of its columns of 0 and 1.
+
+        Returns
+        -------
+        Threat
+            With columns by number; ``free=["race"]`` is the group of the columns of race.
+        """
+        return encoded_threat(self, names, groups)
 
     def describe(self) -> list[str]:
         """What may move, and what it costs, in plain sentences."""

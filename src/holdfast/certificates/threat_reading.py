@@ -45,8 +45,8 @@ class Reading:
             for k in np.flatnonzero(broken.any(axis=0)):
                 first = int(np.argmax(broken[:, k]))
                 problems.append(
-                    f"{int(broken[:, k].sum())} of {len(rows)} rows break the relation {self._words(A[k], b[k])} before "
-                    f"any move, the first is row {first}: correct or leave out such rows, or drop the relation."
+                    f"{int(broken[:, k].sum())} of {len(rows)} rows break the relation {self._words(A[k], b[k])} "
+                    f"before any move, the first is row {first}: correct or leave out such rows, or drop the relation."
                 )
         if problems:
             raise ValueError(" ".join(problems))
@@ -110,7 +110,7 @@ def _categories(columns: Columns, groups: list[Category], threat: "Threat", froz
         columns.problem(f"Column {columns.first(used > 1)} is in two categories.")
     if frozen is not None and (frozen & (used > 0)).any():
         columns.problem(f"Column {columns.first(frozen & (used > 0))} is frozen, and a category that may change.")
-    together = Categories(groups, most)
+    together = Categories(groups, None if most is None else int(most))
     if together.count() > LIMIT:
         columns.problem(
             f"The categories have {together.count():,} combinations a row, more than {LIMIT:,}: free fewer of them, or "

@@ -5,8 +5,10 @@ from collections.abc import Mapping
 import numpy as np
 
 _NAMED = {
-    "2": "its Euclidean length", "inf": "the largest change of a feature", "1": "the sum of the changes of its features",
-}  # fmt: skip
+    "2": "its Euclidean length",
+    "inf": "the largest change of a feature",
+    "1": "the sum of the changes of its features",
+}
 _SHOWN = 8  # columns that a sentence lists
 
 
@@ -53,7 +55,10 @@ def _units(unit) -> list[str]:
     if isinstance(unit, str):
         return [f"Changes count in {word.get(unit, unit)}."]
     if isinstance(unit, Mapping) and len(unit) <= _SHOWN:
-        return [f"{k} counts in {word.get(v, f'units of {v}') if isinstance(v, str) else f'units of {v:g}'}." for k, v in unit.items()]
+        return [
+            f"{k} counts in {word.get(v, f'units of {v}') if isinstance(v, str) else f'units of {v:g}'}."
+            for k, v in unit.items()
+        ]
     return _values(unit, "counts in units of", "Every feature", "Each feature has its own unit")
 
 

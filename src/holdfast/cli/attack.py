@@ -1,9 +1,5 @@
 """``holdfast attack``: the shortest move found that changes each answer."""
 
-from typing import Annotated
-
-import typer
-
 from holdfast.cli import common
 from holdfast.cli.interrupts import stops_at_once
 from holdfast.cli.predict import Model, Out, Rows
@@ -17,7 +13,8 @@ def attack_command(
     model: Model,
     data: Rows,
     out: Out = None,
-    radius: Annotated[float, typer.Option(help="Radius to count at, in standard deviations.", min=0)] = 0.5,
+    radius: common.Radius = 0.5,
+    threat: common.ThreatFile = None,
     budget: common.Budget = 2000,
     allow_unknown: common.AllowUnknown = False,
     jobs: common.Jobs = None,
@@ -31,20 +28,29 @@ def attack_command(
         holdfast attack wine-audit/model.holdfast new.csv
 
         holdfast attack patients.holdfast test.csv --out adversarial.csv
+
+        holdfast attack loans.holdfast new.csv --threat applicants.toml
     """
     with stops_at_once():
         from pandas import DataFrame
 
-        from holdfast.audit.new_rows import read_new_rows
+        from holdfast.attacks.attack import attack
+        from holdfast.audit.new_rows import read_new_rows, split_encoder
         from holdfast.audit.tables import attack_table, matrix_names, read_frame
+        from holdfast.numerics.frames import with_names
         from holdfast.persistence import load
 
     common.check_file(out, force)
     loaded = load(model)
+    moves, allowed = (None, []) if threat is None else common.read_threat(threat, loaded)
     rows = read_new_rows(loaded, read_frame(data)[0], allow_unknown)
     with common.progress_bars(quiet=json) as progress:
         progress("Attacking", 0, 1)
-        found = attack_table(loaded, rows, budget=budget, n_jobs=jobs)
+        if moves is None:
+            found = attack_table(loaded, rows, budget=budget, n_jobs=jobs)
+        else:
+            inner = split_encoder(loaded)[1]
+            found = attack(inner, with_names(rows.matrix, inner), threat=moves, budget=budget, n_jobs=jobs)
     names = matrix_names(loaded, rows.matrix.shape[1])
     frame = DataFrame(found.adversarial, columns=names)
     for position, (name, column) in enumerate(
@@ -67,10 +73,11 @@ def attack_command(
                 "features": names,
                 "adversarial": found.adversarial,
                 **rows.to_dict(),
+                **({"threat": allowed} if allowed else {}),
             }
         )
     else:
-        print_notes(rows.notes())
+        print_notes([*rows.notes(), *allowed])
         _print_attack(loaded, rows.matrix, found, names, changed, radius)
         print_line(f"All rows: {out}" if out is not None else "All rows: --out FILE, or --json.")
 

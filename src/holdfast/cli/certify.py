@@ -18,7 +18,8 @@ def certify_command(
     data: Rows,
     target: Annotated[str | None, typer.Option("--target", "-t", help="Column of true labels, if known.")] = None,
     out: Out = None,
-    radius: Annotated[float, typer.Option(help="Radius to count at, in standard deviations.", min=0)] = 0.5,
+    radius: common.Radius = 0.5,
+    threat: common.ThreatFile = None,
     budget: common.Budget = 2000,
     allow_unknown: common.AllowUnknown = False,
     jobs: common.Jobs = None,
@@ -32,21 +33,29 @@ def certify_command(
         holdfast certify wine-audit/model.holdfast new.csv --radius 0.25
 
         holdfast certify patients.holdfast test.csv --target diagnosis --out certificates.csv
+
+        holdfast certify loans.holdfast new.csv --threat applicants.toml --radius 1
     """
     with stops_at_once():
-        from holdfast.audit.new_rows import read_new_rows
+        from holdfast.audit.new_rows import read_new_rows, split_encoder
         from holdfast.audit.tables import certify_table, read_labelled
+        from holdfast.certificates.certify import certify
         from holdfast.numerics.formatting import percent
+        from holdfast.numerics.frames import with_names
         from holdfast.persistence import load
 
     common.check_file(out, force)
     loaded = load(model)
+    moves, allowed = (None, []) if threat is None else common.read_threat(threat, loaded)
     table, y = read_labelled(loaded, data, target)
     rows = read_new_rows(loaded, table, allow_unknown)
     with common.progress_bars(quiet=json) as progress:
-        found = certify_table(
-            loaded, rows, y, budget=budget, n_jobs=jobs, progress=lambda n, of: progress("Certifying", n, of)
-        )
+        options: dict = {"budget": budget, "n_jobs": jobs, "progress": lambda n, of: progress("Certifying", n, of)}
+        if moves is None:
+            found = certify_table(loaded, rows, y, **options)
+        else:
+            inner = split_encoder(loaded)[1]
+            found = certify(inner, with_names(rows.matrix, inner), y, threat=moves, **options)
     frame = found.to_frame()
     if out is not None:
         common.write_frame(frame, out)
@@ -54,10 +63,10 @@ def certify_command(
     right = None if y is None else float(found.certified_accuracy(radii=radius))
     if json:
         totals = {"rows": len(found), "radius": radius, "hold": stable, "certified_accuracy": right, "file": out}
-        totals |= rows.to_dict()
+        totals |= rows.to_dict() | ({"threat": allowed} if allowed else {})
         print_json({**totals, "units": found.units, "certificates": frame.to_dict(orient="list")})
         return
-    print_notes(rows.notes())
+    print_notes([*rows.notes(), *allowed])
     print_line(f"{percent(stable)} of {len(found):,} predictions hold against any move up to {radius:g}.")
     if right is not None:
         print_line(f"{percent(right)} are right and hold: the certified accuracy.")

@@ -38,6 +38,13 @@ AllowUnknown = Annotated[
         "--allow-unknown", help="Go on if rows hold values the model was not trained on (new categories, gaps, words)."
     ),
 ]
+Radius = Annotated[
+    float, typer.Option(help="Radius to count at, in standard deviations, or in the units of --threat.", min=0)
+]
+ThreatFile = Annotated[
+    Path | None,
+    typer.Option("--threat", help="TOML or JSON file: which columns may move, how far, at what cost.", dir_okay=False),
+]
 Budget = Annotated[int, typer.Option(help="Nodes a row may take in the exact search.", min=0)]
 
 
@@ -124,6 +131,20 @@ def _compiling_notice(certifies: bool) -> str | None:
     from holdfast.geometry.kernels import pair_forms, pair_squares
 
     return compiling_notice([pair_forms, pair_squares])
+
+
+def read_threat(path: Path, model):
+    """The threat of a file on the columns of the table, for the encoded rows of a saved model; and its sentences."""
+    from holdfast.audit.new_rows import split_encoder
+    from holdfast.audit.tables import matrix_names
+    from holdfast.certificates.threat import Threat
+
+    threat = Threat.from_file(path)
+    encoder, inner = split_encoder(model)
+    names = matrix_names(model, getattr(inner, "n_features_in_", 0))
+    categories = {} if encoder is None else encoder.categories_
+    groups = {name: [names.index(f"{name}={value}") for value in values] for name, values in categories.items()}
+    return threat.encoded(names, groups), threat.describe()
 
 
 def check_file(path: Path | None, force: bool) -> None:

@@ -3,6 +3,7 @@
 import numpy as np
 
 from holdfast.certificates.engines.base import Engine
+from holdfast.certificates.engines.score_relations import with_relations
 from holdfast.certificates.kernels.linear import boxed_rows
 from holdfast.certificates.problems import Bounds, Budget, LinearProblem, Problem
 from holdfast.certificates.rounding import score_rounding
@@ -19,6 +20,7 @@ def _closed_form(
 ) -> Bounds:
     """``r = min_c (u_y − u_c) / ‖T_c − T_y‖*``: one halfspace per class (Lemma R2).
 
+    Relations enter through a program for each row whose shortest move breaks one (Lemma V3).
     Inside a box the distance to a halfspace is that of Lemma R4; for the ellipsoid the box is left out below, which
     is sound, and the two bounds may then differ.
     """
@@ -26,6 +28,7 @@ def _closed_form(
     norm, columns = problem.moves.free_norm, problem.moves.in_units(problem.T)
     error, rate = score_rounding(problem, inputs, m)  # of each score: (m, C), and its growth with a move (C,)
     down, up = problem.room(inputs, m)
+    relations = _relations(problem, inputs)
     lower, move = np.full(m, np.inf), np.full((m, columns.shape[1]), np.nan)
     for c in range(C):
         A = columns[c] - columns[prediction]  # (m, n_free)
@@ -41,10 +44,33 @@ def _closed_form(
         if up.size and norm.uses_box:
             boxed_rows(A, missing, aim, growth, norm.code, down, up, radius, step)
         other = prediction != c
+        if relations is not None:
+            _keep_relations(relations, A, missing, aim, growth, norm, down, up, other & (radius < lower), radius, step)
         better = other & (radius < lower)
         lower[better] = radius[better]
         move[better] = step[better]
     return problem.bounds(queries, prediction, inputs, lower, move)
+
+
+def _relations(problem: LinearProblem, inputs: np.ndarray | None) -> tuple[np.ndarray, np.ndarray] | None:
+    """Relations of the free inputs in units, and how much of each is left at every input: (n, n_free), (m, n)."""
+    if problem.moves.relations is None or inputs is None:
+        return None
+    A, b = problem.moves.relations
+    return problem.moves.in_units(A), b - inputs @ A.T
+
+
+def _keep_relations(relations, A, missing, aim, growth, norm, down, up, asked, radius, step) -> None:
+    """Radius and step of the rows asked for, where the step without relations breaks one."""
+    rows, levels = relations
+    with np.errstate(invalid="ignore"):
+        breaks = (step @ rows.T > levels).any(axis=1) | ~np.isfinite(step).all(axis=1)
+    some = np.flatnonzero(asked & breaks & (missing > 0))
+    if not some.size:
+        return
+    room = (down[some], up[some]) if up.size else (down, up)
+    found, step[some] = with_relations(A[some], missing[some], aim[some], growth[some], norm, *room, rows, levels[some])
+    radius[some] = np.maximum(radius[some], found)
 
 
 def _handles(problem: Problem) -> bool:

@@ -11,7 +11,12 @@ _BEYOND = 1e-9  # how far a witness goes beyond the boundary, relative to the mo
 
 
 def segment(
-    predict: Predict, X: np.ndarray, codes: np.ndarray, ends: Iterable[np.ndarray], lengths, project: Project | None = None
+    predict: Predict,
+    X: np.ndarray,
+    codes: np.ndarray,
+    ends: Iterable[np.ndarray],
+    lengths,
+    project: Project | None = None,
 ) -> np.ndarray:
     """``x + t (end − x)`` with the smallest t found at which ``predict`` is no longer ``codes``.
 

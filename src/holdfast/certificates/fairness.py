@@ -1,0 +1,121 @@
+"""Does the answer depend on a sensitive column? Individual fairness, row by row."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from holdfast.certificates.certificate import Certificate
+from holdfast.certificates.certify import certify
+from holdfast.certificates.threat import Threat
+from holdfast.numerics.formatting import percent
+
+
+@dataclass(frozen=True)
+class Dependence:
+    """For which rows the answer depends on some columns.
+
+    Attributes
+    ----------
+    columns : list of str
+    at : float
+        By how much the other features may change besides; 0: not at all.
+    certificate : Certificate
+        ``stable`` is the verdict of each row; where it is False, ``adversarial`` is the row with another answer.
+    """
+
+    columns: list[str]
+    at: float
+    certificate: Certificate
+
+    @property
+    def independent(self) -> float:
+        """Share of rows whose answer provably does not depend on the columns."""
+        return self._share(True)
+
+    @property
+    def dependent(self) -> float:
+        """Share of rows for which a change is known that gives another answer."""
+        return self._share(False)
+
+    @property
+    def undecided(self) -> float:
+        """Share of the other rows."""
+        return self._share(None)
+
+    @property
+    def by_columns_alone(self) -> float:
+        """Share of rows for which a change of the columns alone gives another answer."""
+        return float((self.certificate.upper == 0).mean())
+
+    def _share(self, verdict: bool | None) -> float:
+        return self.certificate.stable.tolist().count(verdict) / max(len(self.certificate), 1)
+
+    def to_dict(self) -> dict:
+        """Columns, size and shares, for reports."""
+        return {
+            "columns": self.columns,
+            "at": self.at,
+            "rows": len(self.certificate),
+            "independent": self.independent,
+            "dependent": self.dependent,
+            "undecided": self.undecided,
+            "by_columns_alone": self.by_columns_alone,
+        }
+
+    def sentences(self) -> list[str]:
+        """The answer to "Does the answer depend on …?" in plain sentences."""
+        names = " or ".join(self.columns)
+        besides = f", with other features changed by up to {self.at:g}" if self.at else ""
+        out = [
+            f"For {percent(self.independent)} of {len(self.certificate):,} rows no change of {names}{besides} changes "
+            "the answer: proven.",
+            f"For {percent(self.dependent)} such a change gives another answer; a changed row is known for each.",
+        ]
+        if self.at and self.dependent:
+            out.append(f"For {percent(self.by_columns_alone)} the change of {names} alone is enough.")
+        if self.undecided:
+            out.append(f"For {percent(self.undecided)} it was not decided.")
+        return out
+
+
+def dependence(model, X, on, *, at: float = 0.0, threat: Threat | None = None, **options) -> Dependence:
+    """Whether any change of the columns ``on``, with other features within ``at``, changes the answer of each row.
+
+    Parameters
+    ----------
+    model, X
+        As for :func:`holdfast.certify`.
+    on : mapping or sequence
+        The sensitive columns, as ``free`` of a :class:`~holdfast.Threat`: ``{"race": [0, 1, 2]}``,
+        ``{"race": ["race_a", "race_b"]}`` for columns of 0 and 1, or names whose values the rows of training have.
+    at : float, default=0
+        By how much other features may change besides, in the norm and units of the threat. People who are alike but
+        for the sensitive column differ a little elsewhere too.
+    threat : Threat, optional
+        Which changes of the other features are possible; by default each up to ``at`` (L∞).
+    **options
+        Those of :func:`holdfast.certify`.
+
+    Returns
+    -------
+    Dependence
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from holdfast.certificates import dependence
+    >>> rng = np.random.default_rng(0)
+    >>> X = np.column_stack([rng.normal(size=200), rng.integers(0, 2, 200)])
+    >>> model = LogisticRegression().fit(X, X[:, 0] + 0.1 * X[:, 1] > 0)
+    >>> found = dependence(model, X, {1: [0, 1]}, at=0.1)
+    >>> bool(0.8 < found.independent < 1.0), found.undecided
+    (True, 0.0)
+    """
+    threat = Threat(norm=np.inf) if threat is None else threat
+    if threat.free is not None:
+        raise ValueError("Name the sensitive columns in on=, not also in free= of the threat.")
+    certificate = certify(model, X, threat=Threat(**threat.get_params() | {"free": on}), at=at, **options)
+    listed = list(on) if isinstance(on, Mapping) else np.atleast_1d(np.asarray(on, dtype=object)).tolist()
+    return Dependence([str(name) for name in listed], float(at), certificate)

@@ -1,0 +1,76 @@
+"""A threat on the columns of a raw table, for the columns that its encoder makes of them."""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from holdfast.certificates.threat import Threat
+
+_LISTS = ("frozen", "only_up", "only_down", "integer")
+_VALUES = ("unit", "lower", "upper")
+
+
+def encoded_threat(threat: "Threat", names: Sequence[str], groups: Mapping[str, Sequence[int]]) -> "Threat":
+    """The same threat for encoded rows, by the numbers of their columns; see :meth:`Threat.encoded`."""
+    at = {str(name): number for number, name in enumerate(names)}
+    raw = {str(name): [int(column) for column in columns] for name, columns in groups.items()}
+    given, problems = threat.get_params(), []
+
+    def columns_of(what: str, column) -> list[int]:
+        if str(column) in raw:
+            if what in ("frozen",):
+                return raw[str(column)]
+            problems.append(f"{what} names {column!r}, which holds categories: a category has no direction or size.")
+            return []
+        if str(column) in at:
+            return [at[str(column)]]
+        known = [name for name, number in at.items() if not any(number in group for group in raw.values())]
+        shown = ", ".join([*known, *raw][:8])
+        problems.append(
+            f"{what} names {column!r}, but the columns are {shown}{', …' if len(known) + len(raw) > 8 else ''}."
+        )
+        return []
+
+    for what in _LISTS:
+        if given[what] is not None:
+            listed = np.atleast_1d(np.asarray(given[what])).tolist()
+            given[what] = [number for column in listed for number in columns_of(what, column)]
+    for what in _VALUES:
+        if isinstance(given[what], Mapping):
+            given[what] = {
+                number: value for column, value in given[what].items() for number in columns_of(what, column)
+            }
+    for what in ("free", "categories"):
+        if given[what] is not None:
+            given[what] = _changing(what, given[what], raw, columns_of, problems)
+    if given["relations"] is not None:
+        given["relations"] = [
+            ({number: factor for column, factor in terms.items() for number in columns_of("relations", column)}, *rest)
+            for terms, *rest in given["relations"]
+        ]
+    if problems:
+        raise ValueError(" ".join(problems))
+    changing = {column for what in ("free", "categories") for column in (given[what] or {})}
+    still = [number for name, columns in raw.items() if name not in changing for number in columns]
+    given["frozen"] = sorted({*(given["frozen"] or []), *still}) or None
+    return type(threat)(**given)
+
+
+def _changing(what: str, given, raw: dict, columns_of, problems: list[str]) -> dict:
+    """Categories that may change: a raw column of words is the group of its columns of 0 and 1."""
+    out: dict = {}
+    values = given if isinstance(given, Mapping) else dict.fromkeys(np.atleast_1d(np.asarray(given)).tolist())
+    for column, listed in values.items():
+        if str(column) in raw:
+            if listed is not None and len(list(listed)) != len(raw[str(column)]):
+                problems.append(
+                    f"{what} lists some of the values of {column!r}: name the column alone for all of them."
+                )
+            out[str(column)] = raw[str(column)]
+        elif listed is None:
+            problems.append(f"{what} names {column!r}, whose values are not known: {what}={{{column!r}: [values]}}.")
+        else:
+            out |= dict.fromkeys(columns_of(what, column), listed)
+    return out
