@@ -99,12 +99,20 @@ def find(
         _take_bracket(answers, moved, first, start)
     _linear(answers)
     _relabelled(answers, start)
-    answers.lower = np.minimum(answers.lower, answers.size)
+    _mark_impossible(answers)
     left = answers.open
     if left.size and (isinstance(question.voter, NeighborVoter) or reference is not None):
         _search_around(answers, left, start, reference)
     answers.lower = np.minimum(answers.lower, answers.size)
     return answers
+
+
+def _mark_impossible(answers: Answers) -> None:
+    """A bound beyond the largest possible move is infinite: no possible move is an answer."""
+    down, up = answers.question.moves.room(answers.rows)
+    reach = answers.question.moves.free_norm.lengths(np.maximum(down, up)) if down.shape[1] else np.zeros(len(down))
+    beyond = answers.lower > reach * (1 + 1e-9)
+    answers.lower = np.minimum(np.where(beyond, np.inf, answers.lower), answers.size)
 
 
 def _take_bracket(answers: Answers, at: np.ndarray, found: Bracket, start: np.ndarray) -> None:

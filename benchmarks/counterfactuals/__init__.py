@@ -1,0 +1,1 @@
+"""Counterfactuals beside those of DiCE and NICE: validity, distance, broken limits, time."""
