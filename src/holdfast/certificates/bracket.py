@@ -14,6 +14,7 @@ from holdfast.certificates.problems import Bounds, Budget, Problem
 from holdfast.certificates.voting import NeighborVoter, Voter
 from holdfast.certificates.witnesses.segment import segment
 from holdfast.certificates.witnesses.walk import walk
+from holdfast.numerics.threads import single_threaded_blas
 
 _BLOCK = 256  # rows between two reports of progress; four times as many if there are many reference points
 _MANY = 5_000  # reference points from which on a walk asks the model as rarely as it can
@@ -118,11 +119,12 @@ def _bracket(voter: Voter, moves: Moves, rows: np.ndarray, codes: np.ndarray, ef
     parts = []
     for start in range(0, len(rows), step):
         part = slice(start, start + step)
-        bounds = _bounds(voter, problem, moves, rows[part], codes[part], effort)
-        if effort.witness:
-            bounds = _with_witnesses(voter, problem, moves, rows[part], codes[part], bounds, effort.n_jobs, many)
-        else:
-            bounds = Bounds(bounds.lower, np.full_like(bounds.lower, np.inf), np.full_like(rows[part], np.nan))
+        with single_threaded_blas():  # once for a block, in place of once for each of its calls of predict
+            bounds = _bounds(voter, problem, moves, rows[part], codes[part], effort)
+            if effort.witness:
+                bounds = _with_witnesses(voter, problem, moves, rows[part], codes[part], bounds, effort.n_jobs, many)
+            else:
+                bounds = Bounds(bounds.lower, np.full_like(bounds.lower, np.inf), np.full_like(rows[part], np.nan))
         parts.append(bounds)
         if progress is not None:
             progress(min(start + step, len(rows)), len(rows))

@@ -11,6 +11,7 @@ from holdfast.geometry import TripletGeometry
 from holdfast.learners.failures import explained_failures
 from holdfast.learners.mining import mine
 from holdfast.learners.ranges import Ranges
+from holdfast.learners.span import Span
 from holdfast.learners.triplet_learner import TripletLearner
 from holdfast.metric import components_of
 from holdfast.numerics.threads import single_threaded_blas
@@ -37,7 +38,8 @@ class AML(TripletLearner):
     that LMNN would use; M is scaled to mean eigenvalue 1 for the confusion stage; no direction is stretched
     more than threefold (where ``beta λ² ≤ 3`` the maximum is farther away, or at infinity); the adversarial
     scatter moves halfway to its new value each turn, since undamped the two stages circle; S and D get
-    a small multiple of the identity, so that features may outnumber pairs.
+    a small multiple of the identity, so that features may outnumber pairs. With more features than rows the metric is
+    learned on the span of the rows; outside of it, where M is a multiple of the identity, it ranks nothing.
 
     Parameters
     ----------
@@ -117,18 +119,20 @@ class AML(TripletLearner):
         refuse_collection("AML", X)
         X, triplets = mine(self, X, y, triplets).points_and_triplets()
         with single_threaded_blas(), explained_failures("AML"):
-            S, D = self._scatters(X, triplets)
+            span = Span.of(X) if X.shape[1] > len(X) else None
+            S, D, counts = self._scatters(X if span is None else span.project(X), triplets, X.shape[1])
             M = _geometric_mean(S, D)
-            trace, converged = [_loss(M, S, D)], False
-            similar, dissimilar = self._confuse(M, S, D)
+            trace, converged = [_loss(M, S, D, counts)], False
+            similar, dissimilar = self._confuse(M, S, D, counts)
             while not converged and len(trace) <= self.max_iter:
                 previous, M = M, _geometric_mean(S + self.alpha * similar, D + self.alpha * dissimilar)
-                trace.append(_loss(M, S + self.alpha * similar, D + self.alpha * dissimilar))
+                trace.append(_loss(M, S + self.alpha * similar, D + self.alpha * dissimilar, counts))
                 if self.verbose:
                     print(f"[AML] turn {len(trace) - 1:3d}   objective {trace[-1]:.6g}")
-                converged = np.linalg.norm(M - previous) <= self.tol * np.linalg.norm(M)
+                converged = _size(M - previous, counts) <= self.tol * _size(M, counts)
                 # One stage raises what the other lowers: half of each step, or they would circle.
-                dissimilar = (dissimilar + self._confuse(M, S, D)[1]) / 2
+                dissimilar = (dissimilar + self._confuse(M, S, D, counts)[1]) / 2
+        L = components_of(M if span is None else M[:-1, :-1])
         if not converged:
             warnings.warn(
                 f"AML did not converge within max_iter={self.max_iter} turns. Increase max_iter or beta, or "
@@ -136,22 +140,37 @@ class AML(TripletLearner):
                 ConvergenceWarning,
                 stacklevel=2,
             )
-        self.components_ = components_of(M)
+        self.components_ = L if span is None else span.components(L)
         self.objective_ = np.array(trace)
         self.n_iter_ = len(trace) - 1
         return self
 
-    def _scatters(self, X: np.ndarray, triplets: Triplets) -> list[np.ndarray]:
-        """The means over R of ``X_ij`` and of ``X_il``, made positive definite."""
+    def _scatters(
+        self, X: np.ndarray, triplets: Triplets, n_features: int
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """The means over R of ``X_ij`` and of ``X_il``, made positive definite, and how many directions a row stands for.
+
+        That is 1. But if the points are on a span of fewer directions than features, the ridge alone is seen outside of
+        it, and M is there a multiple of the identity: one more row and column stands for all the directions outside.
+        """
         geometry = TripletGeometry(X, triplets, None, False, self.n_jobs)
         found = _in_range(geometry.scatters(), X)
         geometry.close()
-        return [C + self.ridge * (np.trace(C) / len(C) or 1.0) * np.eye(len(C)) for C in found]
+        outside = n_features - X.shape[1]
+        counts = np.array([1.0] * X.shape[1] + [outside] * (outside > 0))
+        wide = np.zeros((2, counts.size, counts.size))
+        for C, room in zip(found, wide, strict=True):
+            room[: len(C), : len(C)] = C
+            room += self.ridge * (np.trace(C) / n_features or 1.0) * np.eye(len(room))
+        return wide[0], wide[1], counts
 
-    def _confuse(self, M: np.ndarray, S: np.ndarray, D: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def _confuse(
+        self, M: np.ndarray, S: np.ndarray, D: np.ndarray, counts: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
         """The scatters of the adversarial pairs."""
         values, V = np.linalg.eigh(M)
-        squares = self.beta * np.maximum(values / values.mean(), 0.0) ** 2
+        mean = M.diagonal() @ counts / counts.sum()
+        squares = self.beta * np.maximum(values / mean, 0.0) ** 2
         with np.errstate(divide="ignore"):
             stretch = np.where(squares > 3.0, squares / np.maximum(squares - 2.0, 1e-300), _MAX_STRETCH)
         T = (V * stretch) @ V.T
@@ -185,5 +204,11 @@ def _geometric_mean(S: np.ndarray, D: np.ndarray) -> np.ndarray:
     return (M + M.T) / 2
 
 
-def _loss(M: np.ndarray, S: np.ndarray, D: np.ndarray) -> float:
-    return float(np.vdot(M, S) + np.trace(np.linalg.solve(M, D)))
+def _loss(M: np.ndarray, S: np.ndarray, D: np.ndarray, counts: np.ndarray) -> float:
+    """``tr(M S) + tr(M⁻¹ D)``."""
+    return float(counts @ (np.einsum("ij,ij->i", M, S) + np.linalg.solve(M, D).diagonal()))
+
+
+def _size(M: np.ndarray, counts: np.ndarray) -> float:
+    """The Frobenius norm."""
+    return float(np.sqrt(counts @ np.einsum("ij,ij->i", M, M)))

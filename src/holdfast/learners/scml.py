@@ -18,6 +18,7 @@ from holdfast.spaces import BasisWeights, Space
 from holdfast.terms import Push, Trace
 
 _SAMPLE_SIZE = 20_000  # rows of a Dask collection that the bases are made from; they fit the memory of this process
+_IN_SPAN = 1e-12  # of the squared length of a unit vector that may be lost: a few roundings of sums over features
 
 
 class SCML(TermLearner):
@@ -82,6 +83,7 @@ class SCML(TermLearner):
     """
 
     _collapse_advice = "Lower eta"
+    _optimal_in_span = True  # where the bases lie in it; Fisher discriminants do
 
     def __init__(
         self,
@@ -119,7 +121,8 @@ class SCML(TermLearner):
 
     def make_space(self, solver: Solver, objective: ObjectiveLike) -> Space:
         """Non-negative weights of the bases."""
-        return BasisWeights(self.basis_, self._check_weights())
+        in_span = self.basis_.shape[1] != objective.n_features
+        return BasisWeights(self._basis_in_span if in_span else self.basis_, self._check_weights())
 
     def make_basis(self, X: np.ndarray, y: np.ndarray) -> np.ndarray:
         """The bases that ``fit(X, y)`` would make; pass them as ``basis`` to make them once for many fits."""
@@ -152,6 +155,12 @@ class SCML(TermLearner):
             points, triplets = data.points_and_triplets()
             self.basis_ = triplet_bases(points, triplets, self._n_basis(points), self.random_state)
 
+    def _in_span(self, span: Span) -> Span | None:
+        """The span if all bases lie in it, to rounding: then ``tr M``, too, is that of the metric on the span."""
+        self._basis_in_span = self.basis_ @ span.Q
+        lengths = np.einsum("kr,kr->k", self._basis_in_span, self._basis_in_span)
+        return span if (np.abs(lengths - 1.0) <= _IN_SPAN).all() else None
+
     def _n_basis(self, X: np.ndarray) -> int:
         if self.n_basis is not None:
             return self.n_basis
@@ -173,5 +182,6 @@ class SCML(TermLearner):
         return w
 
     def _store(self, solution: Solution) -> None:
+        self.__dict__.pop("_basis_in_span", None)
         self.w_ = solution.x
         self.n_active_basis_ = int(np.count_nonzero(solution.x))

@@ -61,6 +61,10 @@ class TermLearner(TripletLearner):
     def _prepare(self, data: TripletData) -> None:
         """Make what else the fit needs from the data."""
 
+    def _in_span(self, span: Span) -> Span | None:
+        """The span, or None if what ``_prepare`` made does not lie in it, so that the metric need not either."""
+        return span
+
     def _terms_in_span(self, terms: Terms, n_features: int, n_directions: int) -> Terms:
         """The terms as functions of a metric on the span; other than the given ones if they read the size of M."""
         return terms
@@ -125,7 +129,8 @@ class TermLearner(TripletLearner):
         n, p = data.shape
         if p > n and self._optimal_in_span and not is_dask(X):
             points, found = data.points_and_triplets()
-            span = Span.of(points)
+            span = self._in_span(Span.of(points))
+        if span is not None:
             data = ArrayTriplets(span.project(points), None, found)
             B = None if B is None else span.restrict(B)
             terms = list(self._terms_in_span(terms, p, data.shape[1]))

@@ -2,7 +2,9 @@
 
 Both release the GIL, are cached on disk, and leave out what costs compile time and no kernel needs: the C wrapper, the
 exception for a division by zero (all our divisions are guarded), and for inner kernels the Python wrapper, which would
-unpack every array of every tuple. Measured: docs/guide/scale.md.
+unpack every array of every tuple. Nor do kernels count references: the arrays they are given live as long as the call,
+and to count was half of the time of short kernels. So a kernel makes no arrays; one that does says ``allocates=True``.
+Measured: docs/guide/scale.md.
 """
 
 from typing import cast
@@ -20,12 +22,22 @@ FAST = {"reassoc", "contract", "arcp", "nsz"}
 ZERO, NONE = cast(int, np.int64(0)), cast(int, np.int64(-1))
 
 
-def entry(function=None, **options):
-    """Compile a kernel that Python calls."""
-    return njit(**_OPTIONS, **options) if function is None else njit(**_OPTIONS)(function)
+def entry(function=None, *, allocates: bool = False, **options):
+    """Compile a kernel that Python calls.
+
+    Parameters
+    ----------
+    function : callable, optional
+        Without, a decorator is returned.
+    allocates : bool, default=False
+        Whether the kernel makes arrays of its own.
+    **options
+        For ``numba.njit``.
+    """
+    options |= _OPTIONS | {"_nrt": allocates}
+    return njit(**options) if function is None else njit(**options)(function)
 
 
 def inner(function=None, **options):
-    """Compile a kernel that only other kernels call."""
-    options |= _OPTIONS | {"no_cpython_wrapper": True}
-    return njit(**options) if function is None else njit(**options)(function)
+    """Compile a kernel that only other kernels call; the same arguments."""
+    return entry(function, no_cpython_wrapper=True, **options)

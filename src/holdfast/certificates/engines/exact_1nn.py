@@ -4,12 +4,12 @@ import numpy as np
 
 from holdfast.certificates.engines.base import Engine
 from holdfast.certificates.kernels.active_set import empty_active_set
-from holdfast.certificates.kernels.nearest import Voters, empty_workspace, nearest_change
+from holdfast.certificates.kernels.nearest import Voters, empty_workspace, nearest_changes
 from holdfast.certificates.problems import Bounds, Budget, NeighborProblem, Problem
-from holdfast.certificates.rounding import query_rounding, rounding_of
+from holdfast.certificates.rounding import query_rounding
 from holdfast.numerics.threads import map_blocks
 
-_QUERIES = 8  # queries in one block of work
+_QUERIES = 16  # queries in one block of work
 
 
 def _exact_1nn(
@@ -40,16 +40,15 @@ def _exact_1nn(
         problem.points, problem.slopes, problem.labels, coordinates.to_input, coordinates.lipschitz
     )  # fmt: skip
     rounding = query_rounding(problem, queries, inputs)
-    box = problem.room(inputs, m) if problem.moves.confined else None
+    down, up = problem.room(inputs, m) if problem.moves.confined else (None, None)
     n, s = problem.slopes.shape
     lower, z = np.empty(m), np.empty((m, s))
 
     def block(rows: slice) -> None:
         active, work = empty_active_set(s), empty_workspace(n, s)
-        for t in range(rows.start, rows.stop):
-            down, up = (None, None) if box is None else (box[0][t], box[1][t])
-            own = rounding_of(rounding, t)
-            lower[t] = nearest_change(voters, queries[t], int(prediction[t]), own, down, up, active, work, z[t])
+        nearest_changes(
+            voters, queries, prediction, rounding, down, up, active, work, lower, z, rows.start, rows.stop
+        )  # fmt: skip
 
     map_blocks(block, [slice(start, min(start + _QUERIES, m)) for start in range(0, m, _QUERIES)], n_jobs)
     return problem.bounds(queries, prediction, inputs, lower, z @ coordinates.to_input.T)

@@ -3,11 +3,10 @@
 import numpy as np
 
 from holdfast.certificates.engines.base import Engine
-from holdfast.certificates.kernels.halfspace import squared_distances
-from holdfast.certificates.kernels.order_statistics import empty_impostors, live_impostors
+from holdfast.certificates.kernels.order_statistics import empty_impostors, order_bounds
 from holdfast.certificates.kernels.rounding import Rounding
 from holdfast.certificates.problems import Bounds, Budget, NeighborProblem, Problem
-from holdfast.certificates.rounding import query_rounding, rounding_of
+from holdfast.certificates.rounding import query_rounding
 from holdfast.numerics.threads import map_blocks
 
 _QUERIES = 16  # queries in one block of work
@@ -55,14 +54,10 @@ def lower_bounds(
         lower = np.empty(m)
 
         def block(rows: slice) -> None:
-            D, work = np.empty(n), empty_impostors(n, s, rule)
-            for t in range(rows.start, rows.stop):
-                squared_distances(problem.points, queries[t], D)
-                sides = (None, None) if down is None or up is None else (down[t], up[t])
-                own, y = rounding_of(rounding, t), int(prediction[t])
-                lower[t] = live_impostors(
-                    problem.slopes, problem.labels, rule, y, own, *sides, float(reach[t]), D, -1.0, work
-                )[0]
+            order_bounds(
+                problem.points, problem.slopes, problem.labels, rule, queries, prediction, rounding, down, up, reach,
+                np.empty(n), empty_impostors(n, s, rule), lower, rows.start, rows.stop,
+            )  # fmt: skip
 
         map_blocks(block, [slice(start, min(start + _QUERIES, m)) for start in range(0, m, _QUERIES)], n_jobs)
         return lower

@@ -7,7 +7,7 @@ import numpy as np
 from holdfast.certificates.kernels.active_set import add_constraint, certified, clear, interior_direction
 from holdfast.certificates.kernels.box import violated_side
 from holdfast.certificates.kernels.halfspace import euclidean_length, level, squared_distances
-from holdfast.certificates.kernels.rounding import safe_radius, slack
+from holdfast.certificates.kernels.rounding import Rounding, safe_radius, slack
 from holdfast.certificates.kernels.sorted_list import insert
 from holdfast.certificates.kernels.vectors import dot, length, scale, subtract
 from holdfast.numerics.compile import NONE, ZERO, entry, inner
@@ -42,7 +42,7 @@ class Voters(NamedTuple):
 
 
 class Workspace(NamedTuple):
-    """Work space of :func:`nearest_change`.
+    """Work space of :func:`nearest_changes`.
 
     Attributes
     ----------
@@ -87,12 +87,24 @@ def empty_workspace(n: int, s: int) -> Workspace:
 
 
 @entry
-def nearest_change(voters, u, y, rounding, down, up, active, work, best_z):
-    """The certified radius of one query; the move that reaches it goes to ``best_z`` (NaN if none).
+def nearest_changes(voters, queries, prediction, rounding, down, up, active, work, lower, z, start, stop):
+    """``lower[t]`` and ``z[t]`` of the queries ``start … stop − 1``; ``rounding`` has sizes and map errors of all.
 
-    ``down`` and ``up`` are None, and the code of the box is not compiled, if nothing confines the move.
+    ``down`` and ``up`` are None, and the code of the box is not compiled, if nothing confines the moves.
     """
-    labels, D, done, targets = voters.labels, work.D, work.done, work.targets
+    for t in range(start, stop):
+        own = Rounding(rounding.kappa, rounding.size[t], rounding.growth, rounding.map_error[t])
+        if up is None:
+            lower[t] = _nearest_change(voters, queries[t], prediction[t], own, None, None, active, work, z[t])
+        else:
+            lower[t] = _nearest_change(voters, queries[t], prediction[t], own, down[t], up[t], active, work, z[t])
+
+
+@inner
+def _nearest_change(voters, u, y, rounding, down, up, active, work, best_z):
+    """The certified radius of one query; the move that reaches it goes to ``best_z`` (NaN if none)."""
+    V, labels, lipschitz = voters.slopes, voters.labels, voters.lipschitz
+    D, done, targets = work.D, work.done, work.targets
     gaps, near, keys, first, bounds, kept = work.gaps, work.near, work.keys, work.first, work.bounds, work.kept
     n = D.size
     squared_distances(voters.points, u, D)
@@ -118,7 +130,7 @@ def nearest_change(voters, u, y, rounding, down, up, active, work, best_z):
             if done[l]:
                 continue
             done[l] = True
-            bound = _screened(voters, l, near, n_near, D, rounding, best)
+            bound = _screened(V, lipschitz, l, near, n_near, D, rounding, best)
             if bound < best:
                 bounds[count], kept[count] = bound, l
                 count += 1
@@ -143,11 +155,14 @@ def nearest_change(voters, u, y, rounding, down, up, active, work, best_z):
 
 
 @inner
-def _screened(voters, l, near, n_near, D, rounding, best):
-    """A lower bound on ``ρ_l`` from single rows: the distance of l alone, then the nearest targets (Lemma E3)."""
-    V, bound, nearest = voters.slopes, 0.0, D[near[0]]
+def _screened(V, lipschitz, l, near, n_near, D, rounding, best):
+    """A lower bound on ``ρ_l`` from single rows: the distance of l alone, then the nearest targets (Lemma E3).
+
+    It is called for every impostor, so it takes arrays: numba counts the references to all arrays of a tuple.
+    """
+    bound, nearest = 0.0, D[near[0]]
     if D[l] > nearest:
-        slope = voters.lipschitz * (np.sqrt(D[l]) + np.sqrt(nearest))
+        slope = lipschitz * (np.sqrt(D[l]) + np.sqrt(nearest))
         bound = safe_radius(0.5 * (D[l] - nearest), slope, rounding)
     for i in range(n_near):
         j = near[i]

@@ -4,8 +4,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from holdfast.certificates.kernels.halfspace import boxed_radius, dual_length
-from holdfast.certificates.kernels.rounding import safe_radius, slack
+from holdfast.certificates.kernels.halfspace import boxed_radius, dual_length, squared_distances
+from holdfast.certificates.kernels.rounding import Rounding, safe_radius, slack
 from holdfast.certificates.kernels.sorted_list import contains, insert, insert_key, insert_largest
 from holdfast.certificates.kernels.vectors import subtract
 from holdfast.numerics.compile import ZERO, entry, inner
@@ -72,6 +72,23 @@ def empty_impostors(n: int, s: int, rule: VoteRule) -> Impostors:
         keys=np.empty(n_first), first=np.empty(n_first, np.int64), present=np.empty(C, np.bool_),
         by_class=np.empty((C, k)), overall=np.empty(k), filled=np.empty(C, np.int64), row=np.empty(s),
     )  # fmt: skip
+
+
+@entry
+def order_bounds(points, V, labels, rule, queries, prediction, rounding, down, up, reach, D, work, lower, start, stop):
+    """``lower[t]``, the bound of the queries ``start … stop − 1``; ``rounding`` has sizes and map errors of all.
+
+    ``down`` and ``up`` are None, and the code of the box is not compiled, if nothing confines the moves. D is work
+    space of shape (n,).
+    """
+    for t in range(start, stop):
+        squared_distances(points, queries[t], D)
+        own = Rounding(rounding.kappa, rounding.size[t], rounding.growth, rounding.map_error[t])
+        if up is None:
+            found = live_impostors(V, labels, rule, prediction[t], own, None, None, reach[t], D, -1.0, work)
+        else:
+            found = live_impostors(V, labels, rule, prediction[t], own, down[t], up[t], reach[t], D, -1.0, work)
+        lower[t] = found[0]
 
 
 @entry
