@@ -7,7 +7,7 @@ import numpy as np
 
 from holdfast.certificates.certificate import meet
 from holdfast.certificates.engines import solve
-from holdfast.certificates.folding.normalizer import bounds_before_normalizer
+from holdfast.certificates.folding.normalizer import radii_before_normalizer
 from holdfast.certificates.problems import Bounds, Budget, Problem
 from holdfast.certificates.threat import Moves
 from holdfast.certificates.voting import NeighborVoter, Voter
@@ -119,17 +119,14 @@ def _bracket(voter: Voter, moves: Moves, rows: np.ndarray, codes: np.ndarray, ef
 def _bounds(
     voter: Voter, problem: Problem, moves: Moves, rows: np.ndarray, codes: np.ndarray, effort: Effort
 ) -> Bounds:
-    """The bounds of the engine; behind a Normalizer, of the engine on the sphere, carried back."""
-
-    def run(queries: np.ndarray, inputs: np.ndarray | None) -> Bounds:
+    """The bounds of the engine; behind a Normalizer, those of cones."""
+    if voter.fold.after is None:
         return solve(
-            problem, queries, codes, inputs,
+            problem, voter.fold(rows), codes, rows,
             fast=effort.fast, budget=effort.budget, n_jobs=effort.n_jobs, memory=effort.memory,
         )  # fmt: skip
-
-    if voter.fold.after is None:
-        return run(voter.fold(rows), rows)
-    return bounds_before_normalizer(voter.fold.before, moves, rows, run(voter.fold(rows), None).lower)
+    lower = radii_before_normalizer(problem, voter.fold, moves, rows, codes)
+    return Bounds(lower, np.full(len(rows), np.inf), np.full(rows.shape, np.nan))
 
 
 def _with_witnesses(

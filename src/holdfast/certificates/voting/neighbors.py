@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.neighbors import KNeighborsClassifier
 
 from holdfast.affine import Affine
-from holdfast.certificates.folding import Fold, unit_rows
+from holdfast.certificates.folding import Fold
 from holdfast.certificates.problems import NeighborProblem
 from holdfast.certificates.threat import Moves
 from holdfast.certificates.voting.base import Voter
@@ -116,8 +116,7 @@ def read_scikit_learn(model, last: KNeighborsClassifier, steps: Fold, n_features
     else:
         rows, labels = check_reference(last, reference, steps, n_features)
         codes = np.searchsorted(last.classes_, labels)
-        source = rows if chain.after is None else unit_rows(chain.before(rows))
-        mapped, scale = chain(rows), float(np.linalg.norm(np.abs(source) @ chain.last.absolute.T, axis=1).max())
+        mapped, scale = chain(rows), float(chain.sizes(rows).max())
     return NeighborVoter(model, chain, last.classes_, n_features, mapped, codes, k, "lowest", False, scale)
 
 
