@@ -9,6 +9,7 @@ from holdfast.affine import Affine
 from holdfast.certificates.problems import LinearProblem, NeighborProblem, Problem
 from holdfast.certificates.rounding import UNIT_ROUNDOFF, kappa
 from holdfast.certificates.threat import Moves
+from holdfast.numerics.threads import single_threaded_blas
 
 if TYPE_CHECKING:
     from holdfast.certificates.folding.fold import Fold
@@ -66,11 +67,25 @@ def radii_before_normalizer(problem: Problem, fold: "Fold", moves: Moves, rows: 
     Z, U = fold.before(rows), fold(rows)
     size = np.linalg.norm(np.abs(rows) @ fold.before.absolute.T, axis=1) + fold.before.scale
     out = np.zeros(len(rows))
-    for t, (z, u, y) in enumerate(zip(Z, U, codes, strict=True)):
-        length = float(np.linalg.norm(z))
-        if 1e-150 < length < 1e150 and problem.vote(u[None])[0] == y:  # else a square may over- or underflow
-            out[t] = rule(problem, fold.after, cone.at(z, length, float(size[t])), u, int(y))
+    with single_threaded_blas():  # small matrices
+        for t, (z, u, y) in enumerate(zip(Z, U, codes, strict=True)):
+            length = float(np.linalg.norm(z))
+            if 1e-150 < length < 1e150 and problem.vote(u[None])[0] == y:  # else a square may over- or underflow
+                out[t] = rule(problem, fold.after, cone.at(z, length, float(size[t])), u, int(y))
     return out
+
+
+def linearised(problem, fold: "Fold", moves: Moves, row: np.ndarray, at: np.ndarray):
+    """The vote with the normalisation replaced by its tangent at another row, and the query of ``row``: for witnesses.
+
+    The tangent is ``ẑ + (I − ẑẑᵀ)(z' − z)/‖z‖``.
+    """
+    assert fold.after is not None
+    z = fold.before(at[None])[0]
+    length = max(float(np.linalg.norm(z)), SHORTEST)
+    across = fold.before.W - np.outer(z / length, z @ fold.before.W / length)
+    T = fold.after.W @ across / length
+    return replace(problem, T=T, absolute=np.abs(T), moves=moves), fold(at[None])[0] + T @ (row - at)
 
 
 class _Cones:

@@ -139,9 +139,13 @@ def _metric(knn: KNeighborsClassifier) -> Affine | None:
         return None
     if fitted == "mahalanobis" and "VI" in parameters:
         return _mahalanobis(check_metric(parameters["VI"], name="VI"))
+    p = parameters.get("p", knn.p)
+    named = {1: " (p=1, the Manhattan distance)", np.inf: " (p=inf, the Chebyshev distance)"}.get(p, f" (p={p})")
+    weighted = " with weights w of features" if parameters.get("w") is not None else ""
     raise ValueError(
-        f"metric={fitted!r} cannot be certified: only the Euclidean distance, and metric='mahalanobis' "
-        "with metric_params={'VI': M}."
+        f"metric={knn.metric!r}{named if knn.metric == 'minkowski' else ''}{weighted} cannot be certified, since its "
+        "boundaries between points are not planes: only the Euclidean distance (p=2), and metric='mahalanobis' with "
+        "metric_params={'VI': M}. Put a scaler before the model in place of weights of features."
     )
 
 

@@ -54,12 +54,14 @@ def voter_for(model, reference=None) -> Voter:
             elif reference is not None and hasattr(model, "n_features_in_"):  # by name and order, as predict does
                 validate_data(model, reference[0], reset=False, skip_check_array=True)
             voter = replace(read(model, last, chain, front.encoding.size, reference), front=front)
-            return replace(voter, fold=left_out(voter.fold, voter.points)) if isinstance(voter, NeighborVoter) else voter
+            return (
+                replace(voter, fold=left_out(voter.fold, voter.points)) if isinstance(voter, NeighborVoter) else voter
+            )
     raise TypeError(
         f"{type(last).__name__} cannot be certified. What can: CertifiedKNeighborsClassifier, "
-        "CertifiedPrototypeClassifier, scikit-learn's KNeighborsClassifier with reference=(X_train, y_train), "
-        "NearestCentroid, linear classifiers (LogisticRegression, LinearSVC, RidgeClassifier, SGDClassifier, "
-        "LinearDiscriminantAnalysis, Perceptron, SVC(kernel='linear') of two classes), and pipelines of affine steps "
+        "CertifiedPrototypeClassifier, scikit-learn's KNeighborsClassifier, NearestCentroid, "
+        " linear classifiers (LogisticRegression, LinearSVC, RidgeClassifier, SGDClassifier, "
+        "LinearDiscriminantAnalysis, Perceptron, SVC(kernel='linear') of two classes), and pipelines "
         "that end in one of these."
     )
 
