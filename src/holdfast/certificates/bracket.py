@@ -1,14 +1,14 @@
 """One function that bounds from below and searches witnesses from above; ``certify`` and ``attack`` both call it."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 
 import numpy as np
 
 from holdfast.certificates.certificate import meet
 from holdfast.certificates.engines import solve
-from holdfast.certificates.folding.normalizer import bounds_before_normalizer
+from holdfast.certificates.folding.normalizer import linearised, radii_before_normalizer
 from holdfast.certificates.moves import Moves
 from holdfast.certificates.problems import Bounds, Budget, Problem
 from holdfast.certificates.voting import NeighborVoter, Voter
@@ -19,6 +19,9 @@ from holdfast.numerics.threads import single_threaded_blas
 _BLOCK = 256  # rows between two reports of progress; four times as many if there are many reference points
 _MANY = 5_000  # reference points from which on a walk asks the model as rarely as it can
 _VISIBLE = 1e3  # rounding is at most 1e-9 of a comparison below this ratio
+_NODES = 200  # of the search for a way through a normalisation
+_WAYS = (1.2, 3.0)  # how far these ways are followed
+_TANGENTS = 3  # how often the way is found again
 _PUSHES = (0.0, 1e-9, 1e-7, 1e-5, 1e-3)  # a hair beyond the boundary, if need be; each is checked by predict
 _ROUNDINGS = ("nearest", "outward", "inward")  # of features that are whole numbers, one after the other
 
@@ -122,7 +125,7 @@ def _bracket(voter: Voter, moves: Moves, rows: np.ndarray, codes: np.ndarray, ef
         with single_threaded_blas():  # once for a block, in place of once for each of its calls of predict
             bounds = _bounds(voter, problem, moves, rows[part], codes[part], effort)
             if effort.witness:
-                bounds = _with_witnesses(voter, problem, moves, rows[part], codes[part], bounds, effort.n_jobs, many)
+                bounds = _with_witnesses(voter, problem, moves, rows[part], codes[part], bounds, effort, many)
             else:
                 bounds = Bounds(bounds.lower, np.full_like(bounds.lower, np.inf), np.full_like(rows[part], np.nan))
         parts.append(bounds)
@@ -135,21 +138,35 @@ def _bracket(voter: Voter, moves: Moves, rows: np.ndarray, codes: np.ndarray, ef
 def _bounds(
     voter: Voter, problem: Problem, moves: Moves, rows: np.ndarray, codes: np.ndarray, effort: Effort
 ) -> Bounds:
-    """The bounds of the engine; behind a Normalizer, of the engine on the sphere, carried back."""
-
-    def run(queries: np.ndarray, inputs: np.ndarray | None) -> Bounds:
+    """The bounds of the engine; behind a Normalizer, those of cones."""
+    if voter.fold.after is None:
         return solve(
-            problem, queries, codes, inputs,
+            problem, voter.fold(rows), codes, rows,
             fast=effort.fast, budget=effort.budget, n_jobs=effort.n_jobs, memory=effort.memory,
         )  # fmt: skip
+    lower = radii_before_normalizer(problem, voter.fold, moves, rows, codes)
+    return Bounds(lower, np.full(len(rows), np.inf), np.full(rows.shape, np.nan))
 
-    if voter.fold.after is None:
-        return run(voter.fold(rows), rows)
-    return bounds_before_normalizer(voter.fold.before, moves, rows, run(voter.fold(rows), None).lower)
+
+def _through_tangents(voter: Voter, problem: Problem, moves: Moves, rows, codes, effort: Effort) -> list[np.ndarray]:
+    """Rows to walk to through a normalisation: beyond the shortest moves by its tangent at the row, then where that leads."""
+    ends, budget = [], replace(effort.budget, nodes=min(effort.budget.nodes, _NODES))
+    at = rows.copy()
+    for _ in range(_TANGENTS):
+        delta = np.full(rows.shape, np.nan)
+        with single_threaded_blas():
+            for t, y in enumerate(codes):
+                near, query = linearised(problem, voter.fold, moves, rows[t], at[t])
+                delta[t] = solve(
+                    near, query[None], y[None], rows[t][None], fast=False, budget=budget, n_jobs=1, memory=effort.memory
+                ).delta[0]
+        ends += [moves.enforce(rows + far * delta, rows) for far in _WAYS]
+        at = np.where(np.isfinite(delta), moves.enforce(rows + delta, rows), at)
+    return ends
 
 
 def _with_witnesses(
-    voter: Voter, problem: Problem, moves: Moves, rows, codes, bounds: Bounds, n_jobs, many: bool
+    voter: Voter, problem: Problem, moves: Moves, rows, codes, bounds: Bounds, effort: Effort, many: bool
 ) -> Bounds:
     """Radius, upper and moved rows; a witness counts only if the model's own predict changes at it."""
     best, size = np.full(rows.shape, np.nan), np.full(len(rows), np.inf)
@@ -166,10 +183,12 @@ def _with_witnesses(
         size[hit] = moves.lengths(best[hit] - rows[hit])
     loose = np.flatnonzero(~meet(bounds.lower, size))
     if loose.size:
-        ends = list(_ends(voter, moves, rows[loose], codes[loose], n_jobs))
+        ends = list(_ends(voter, moves, rows[loose], codes[loose], effort.n_jobs))
+        if voter.fold.after is not None:
+            ends += _through_tangents(voter, problem, moves, rows[loose], codes[loose], effort)
         plain = moves.integer is None and moves.relations is None
         if many and plain and voter.fold.after is None and isinstance(voter, NeighborVoter):
-            walked = walk(voter, rows[loose], codes[loose], ends, moves.lengths, n_jobs)
+            walked = walk(voter, rows[loose], codes[loose], ends, moves.lengths, effort.n_jobs)
         else:
             # Decoded rows take the model long: the vote of the fold shows the way, and what it finds is checked below.
             predict = voter.predict if voter.encoding.plain else lambda moved: problem.vote(voter.fold(moved))

@@ -8,8 +8,8 @@ from holdfast.certificates.certify import certify
 class CertifiedAccuracy(BaseEstimator):
     """Share of rows that are right and certified to stay so within ``radius``: ``scorer(model, X, y)``.
 
-    Works wherever scikit-learn takes ``scoring=``, for models that :func:`holdfast.certify` takes without a
-    ``reference``.
+    Works wherever scikit-learn takes ``scoring=``, for models that :func:`holdfast.certify` takes; scikit-learn turns
+    an error into NaN unless ``error_score="raise"`` is set.
 
     Parameters
     ----------

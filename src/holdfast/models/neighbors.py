@@ -6,7 +6,9 @@ from sklearn.utils.validation import validate_data
 
 from holdfast.backends import backend_for, by_blocks
 from holdfast.certificates.problems.neighbors import tallies, winners
+from holdfast.constraints.search import nearest
 from holdfast.models.base import VotingClassifier
+from holdfast.models.checks import check_n_neighbors
 from holdfast.models.pruning import prune
 from holdfast.parameters import check_count, check_number
 
@@ -109,6 +111,34 @@ class CertifiedKNeighborsClassifier(VotingClassifier):
         tied = (tally == tally.max(axis=1, keepdims=True)).sum(axis=1) > 1
         tally[np.arange(len(codes)), winners(codes, C)] += np.where(tied, 1e-9, 0.0)
         return tally / tally.sum(axis=1, keepdims=True)
+
+    def kneighbors(self, X, n_neighbors: int | None = None, return_distance: bool = True):
+        """The nearest training points of each row, nearest first: those that vote.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features)
+        n_neighbors : int or None, default=None
+            How many; None is the number that votes.
+        return_distance : bool, default=True
+
+        Returns
+        -------
+        distances : ndarray of shape (n_rows, n_neighbors)
+            ``‖L(x − x_j)‖``; only with ``return_distance``.
+        indices : int ndarray of shape (n_rows, n_neighbors)
+            Rows of ``reference_``.
+        """
+        self.validate()
+        k = self.voters_per_row() if n_neighbors is None else n_neighbors
+        check_n_neighbors(type(self).__name__, k, len(self.reference_))
+        rows = validate_data(self, X, dtype=np.float64, reset=False)
+        points, queries = self.reference_ @ self.components_.T, rows @ self.components_.T
+        indices = nearest(points, queries, int(k), self.n_jobs)
+        if not return_distance:
+            return indices
+        columns = [np.linalg.norm(queries - points[column], axis=1) for column in indices.T]
+        return np.column_stack(columns), indices
 
     def voters_per_row(self) -> int:
         """k: how many of the nearest reference points vote."""

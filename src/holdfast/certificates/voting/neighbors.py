@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.neighbors import KNeighborsClassifier
 
 from holdfast.affine import Affine
-from holdfast.certificates.folding import Fold, unit_rows
+from holdfast.certificates.folding import Fold
 from holdfast.certificates.problems import NeighborProblem
 from holdfast.certificates.threat import Moves
 from holdfast.certificates.voting.base import Voter
@@ -116,8 +116,7 @@ def read_scikit_learn(model, last: KNeighborsClassifier, steps: Fold, n_features
     else:
         rows, labels = check_reference(last, reference, steps, n_features)
         codes = np.searchsorted(last.classes_, labels)
-        source = rows if chain.after is None else unit_rows(chain.before(rows))
-        mapped, scale = chain(rows), float(np.linalg.norm(np.abs(source) @ chain.last.absolute.T, axis=1).max())
+        mapped, scale = chain(rows), float(chain.sizes(rows).max())
     return NeighborVoter(model, chain, last.classes_, n_features, mapped, codes, k, "lowest", False, scale)
 
 
@@ -140,9 +139,13 @@ def _metric(knn: KNeighborsClassifier) -> Affine | None:
         return None
     if fitted == "mahalanobis" and "VI" in parameters:
         return _mahalanobis(check_metric(parameters["VI"], name="VI"))
+    p = parameters.get("p", knn.p)
+    named = {1: " (p=1, the Manhattan distance)", np.inf: " (p=inf, the Chebyshev distance)"}.get(p, f" (p={p})")
+    weighted = " with weights w of features" if parameters.get("w") is not None else ""
     raise ValueError(
-        f"metric={fitted!r} cannot be certified: only the Euclidean distance, and metric='mahalanobis' "
-        "with metric_params={'VI': M}."
+        f"metric={knn.metric!r}{named if knn.metric == 'minkowski' else ''}{weighted} cannot be certified, since its "
+        "boundaries between points are not planes: only the Euclidean distance (p=2), and metric='mahalanobis' with "
+        "metric_params={'VI': M}. Put a scaler before the model in place of weights of features."
     )
 
 

@@ -10,6 +10,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from holdfast.certificates.folding import Front, fold
+from holdfast.certificates.folding.normalizer import left_out
 from holdfast.certificates.voting.base import Voter
 from holdfast.certificates.voting.centroids import read_centroids
 from holdfast.certificates.voting.linear import LINEAR, read_linear
@@ -52,12 +53,15 @@ def voter_for(model, reference=None) -> Voter:
                 reference = front.encode(reference[0], "reference"), reference[1]
             elif reference is not None and hasattr(model, "n_features_in_"):  # by name and order, as predict does
                 validate_data(model, reference[0], reset=False, skip_check_array=True)
-            return replace(read(model, last, chain, front.encoding.size, reference), front=front)
+            voter = replace(read(model, last, chain, front.encoding.size, reference), front=front)
+            return (
+                replace(voter, fold=left_out(voter.fold, voter.points)) if isinstance(voter, NeighborVoter) else voter
+            )
     raise TypeError(
         f"{type(last).__name__} cannot be certified. What can: CertifiedKNeighborsClassifier, "
-        "CertifiedPrototypeClassifier, scikit-learn's KNeighborsClassifier with reference=(X_train, y_train), "
-        "NearestCentroid, linear classifiers (LogisticRegression, LinearSVC, RidgeClassifier, SGDClassifier, "
-        "LinearDiscriminantAnalysis, Perceptron, SVC(kernel='linear') of two classes), and pipelines of affine steps "
+        "CertifiedPrototypeClassifier, scikit-learn's KNeighborsClassifier, NearestCentroid, "
+        " linear classifiers (LogisticRegression, LinearSVC, RidgeClassifier, SGDClassifier, "
+        "LinearDiscriminantAnalysis, Perceptron, SVC(kernel='linear') of two classes), and pipelines "
         "that end in one of these."
     )
 
