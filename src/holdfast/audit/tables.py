@@ -39,6 +39,8 @@ def certify_rows(
     y=None,
     *,
     frozen: np.ndarray | None = None,
+    unit: np.ndarray | None = None,
+    reference: tuple | None = None,
     budget: int = DEFAULT_BUDGET,
     method: str = "auto",
     n_jobs: int | None = None,
@@ -49,9 +51,12 @@ def certify_rows(
     Parameters
     ----------
     model : fitted classifier
-        Behind the encoder. If it does not begin with a ``StandardScaler``, radii are in the units of the rows.
+        Behind the encoder. If it does not begin with a ``StandardScaler``, and there is no ``unit``, radii are in the
+        units of the rows.
     rows : ndarray or data frame of shape (n_rows, n_features)
-    y, frozen, budget, method, n_jobs
+    unit : ndarray of shape (n_features,), optional
+        Standard deviations; by default those the model divides by.
+    y, frozen, reference, budget, method, n_jobs
         As for :func:`holdfast.certify`.
     progress : callable, optional
         Called with the number of rows done and their total.
@@ -62,10 +67,11 @@ def certify_rows(
     """
     if not len(rows):
         raise ValueError("There are no rows to certify.")
-    scale = deviations(model)
+    scale = deviations(model) if unit is None else unit
     found = certify(
-        model, rows, y, threat=_threat(scale, frozen), budget=budget, method=method, n_jobs=n_jobs, progress=progress
-    )
+        model, rows, y, threat=_threat(scale, frozen), reference=reference, budget=budget, method=method, n_jobs=n_jobs,
+        progress=progress,
+    )  # fmt: skip
     return found if scale is None else replace(found, units=DEVIATIONS)
 
 
