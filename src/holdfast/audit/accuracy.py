@@ -116,7 +116,9 @@ def class_table(y: np.ndarray, classes: list, certificates: dict, right: dict, r
     """Accuracies of each class, the worst under the model ``first`` first; of too many, those with most rows."""
     support = np.array([int((y == label).sum()) for label in classes])
     shown = np.sort(np.argsort(-support, kind="stable")[:_MAX_CLASSES])
-    recall = np.array([right[first][y == label].mean() if n else 2.0 for label, n in zip(classes, support, strict=True)])
+    recall = np.array(
+        [right[first][y == label].mean() if n else 2.0 for label, n in zip(classes, support, strict=True)]
+    )
     shown = shown[np.lexsort((support[shown], recall[shown]))]
     rows, at = [], np.array([radius])
     for c in shown:

@@ -1,7 +1,7 @@
 """The models that an audit compares, each made from the same training rows.
 
-To compare one more, write a function ``Training -> Fitted`` and add a line to :data:`CANDIDATES`; the simplest come first,
-because of equally good models the first is recommended.
+To compare one more, write a function ``Training -> Fitted`` and add a line to :data:`CANDIDATES`; the simplest come
+first, because of equally good models the first is recommended.
 """
 
 import warnings
@@ -10,7 +10,6 @@ from dataclasses import dataclass, field
 from functools import partial
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
@@ -106,8 +105,7 @@ def _fit(training: Training, step: str, classifier) -> Fitted:
     """Scaler and classifier, fitted; what warned while they were is told once each."""
     model = Pipeline([("scale", StandardScaler()), (step, classifier)])
     with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always", ConvergenceWarning)
-        warnings.simplefilter("always", UserWarning)
+        warnings.simplefilter("always", UserWarning)  # convergence warnings are such
         model.fit(training.X, training.y)
     told = [" ".join(str(w.message).split()) for w in caught if issubclass(w.category, UserWarning)]
     return Fitted(model, {}, list(dict.fromkeys(told)))

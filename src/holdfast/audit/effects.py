@@ -1,4 +1,4 @@
-"""What a model looks at: how many of its answers change when a column is shuffled, and how it does in groups of rows."""
+"""What a model looks at: the answers that change when a column is shuffled; and how it does in groups of rows."""
 
 from typing import TYPE_CHECKING
 
@@ -95,5 +95,5 @@ def _category_columns(result: "AuditResult"):
             yield name, categories, np.where(one_hot.any(axis=1), one_hot.argmax(axis=1), -1)
     elif result.rows_given is not None:
         for k in np.flatnonzero(result.frozen):
-            categories, codes = np.unique(result.rows_given.iloc[:, k].astype(str), return_inverse=True)
-            yield result.feature_names[k], categories.tolist(), codes
+            found, codes = np.unique(result.rows_given.iloc[:, k].astype(str), return_inverse=True)
+            yield result.feature_names[k], found.tolist(), codes

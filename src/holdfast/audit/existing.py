@@ -2,7 +2,9 @@
 
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -55,7 +57,8 @@ def audit_model(
     """
     began = time.perf_counter()
     table, y, name, ids, numbers, notes = _labelled_rows(model, X, y, target, drop, id)
-    encoder, inner = split_encoder(model)
+    encoder, part = split_encoder(model)
+    inner: Any = part
     if encoder is not None:
         rows = read_new_rows(model, table)
         notes += rows.notes()
@@ -178,8 +181,6 @@ def _scale(model, rows: np.ndarray, frozen: np.ndarray) -> np.ndarray:
 
 def _numeric(certificate: Certificate, matrix: np.ndarray, frozen: np.ndarray) -> Certificate:
     """Adversarial rows as numbers: frozen columns are those of the row."""
-    from dataclasses import replace
-
     found = np.asarray(certificate.adversarial)
     if found.dtype.kind == "f" and not frozen.any():
         return certificate

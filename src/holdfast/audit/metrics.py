@@ -26,11 +26,12 @@ def metrics_and_margins(result: "AuditResult", keys: list[str]) -> dict:
     for key in keys:
         voter = _as_vote(result.models[key], (result.X_train, result.y_train) if result.trained_here else None)
         if voter is not None:
-            if _is_learned(result.models[key]):
-                matrices[key] = input_metric(voter, result.scale)
+            matrices[key] = input_metric(voter, result.scale)
             found = input_margins(voter, result.X_test, np.asarray(result.y_test), result.scale, frozen)
             if found is not None:
                 margins[key] = found
+    learned = {key: M for key, M in matrices.items() if _is_learned(result.models[key])}
+    matrices = learned or matrices  # beside a learned one, the plain distance says nothing
     return {"margins": _margin_histograms(margins), "metric": _heat_maps(matrices, result)}
 
 
@@ -65,7 +66,7 @@ def _margin_histograms(margins: dict[str, np.ndarray]) -> dict | None:
 
 
 def _is_learned(model) -> bool:
-    """False for the plain distance, whose matrix says nothing."""
+    """False for the plain distance."""
     last = model[-1] if isinstance(model, Pipeline) else model
     return not isinstance(getattr(last, "learner_", None), Euclidean) and not isinstance(last, KNeighborsClassifier)
 

@@ -97,7 +97,9 @@ def verdict(
         )
         if len(models) == 1:
             sentence = sentence.replace(f"{subject} proves more", f"{subject} proves no more", 1)
-        return _finish(sentence, [_worst(own), _balanced(own, n_classes), *_undecided(own, others), rows], "worse", best)
+        return _finish(
+            sentence, [_worst(own), _balanced(own, n_classes), *_undecided(own, others), rows], "worse", best
+        )
     start = f"Use {own.method}" if others else own.method
     sentence = f"{start}: {proven}, against {' and '.join(against)}."
     tone, reasons = ("better" if others else "plain"), [_worst(own), _balanced(own, n_classes)]

@@ -17,6 +17,7 @@ def attack_command(
     model: Model,
     data: Rows,
     out: Out = None,
+    id: common.Id = None,
     radius: Annotated[float, typer.Option(help="Radius to count at, in standard deviations.", min=0)] = 0.5,
     budget: common.Budget = 2000,
     allow_unknown: common.AllowUnknown = False,
@@ -41,7 +42,8 @@ def attack_command(
 
     common.check_file(out, force)
     loaded = load(model)
-    rows = read_new_rows(loaded, read_frame(data)[0], allow_unknown)
+    table = read_frame(data)[0]
+    rows = read_new_rows(loaded, table if id is None else table.drop(columns=id, errors="ignore"), allow_unknown)
     with common.progress_bars(quiet=json) as progress:
         progress("Attacking", 0, 1)
         found = attack_table(loaded, rows, budget=budget, n_jobs=jobs)
@@ -51,6 +53,7 @@ def attack_command(
         (("prediction", found.prediction), ("changed_to", found.changed_to), ("size", found.size))
     ):
         frame.insert(position, name, column, allow_duplicates=True)
+    frame = common.number_rows(frame, table, id)
     if out is not None:
         common.write_frame(frame, out)
     changed = float((found.size <= radius).mean())
@@ -70,7 +73,9 @@ def attack_command(
             }
         )
     else:
-        print_notes(rows.notes())
+        print_notes(rows.notes(), err=common.is_stream(out))
+        if common.is_stream(out):
+            return
         _print_attack(loaded, rows.matrix, found, names, changed, radius)
         print_line(f"All rows: {out}" if out is not None else "All rows: --out FILE, or --json.")
 

@@ -37,8 +37,8 @@ def render_markdown(summary: dict) -> str:
     lines.append(_row(f"always {summary['majority']['label']}", summary["majority"], "–"))
     lines += [
         "",
-        "Proven ≤ not attacked ≤ right; the truth under the worst attack lies between the first two. Balanced: every class "
-        "counts alike.",
+        "Proven ≤ not attacked ≤ right; the truth under the worst attack lies between the first two. Balanced: every "
+        "class counts alike.",
         "",
         f"## Class by class ({escape(best['method'])}), the worst first",
         "",
