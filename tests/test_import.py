@@ -22,7 +22,7 @@ def test_import_alone_brings_no_library():
 
 @pytest.mark.parametrize("name", holdfast.__all__)
 def test_public_names_can_be_imported(name):
-    assert getattr(holdfast, name).__name__ == name
+    assert getattr(holdfast, name).__name__.removeprefix("holdfast.") == name  # audit is a module that can be called
     assert name in dir(holdfast)
 
 

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:  # for type checkers and editors; the same names as in _NAMES, which a test checks
     from holdfast.attacks.attack import attack as attack
+    from holdfast.audit.run import audit as audit
     from holdfast.certificates.certify import certify as certify
     from holdfast.certificates.poisoning import poisoning_tolerance as poisoning_tolerance
     from holdfast.certificates.threat import Threat as Threat
@@ -46,6 +47,7 @@ __version__ = "0.1.0"
 
 _NAMES = {  # module: public names it defines
     "attacks.attack": ["attack"],
+    "audit.run": ["audit"],
     "certificates.certify": ["certify"],
     "certificates.poisoning": ["poisoning_tolerance"],
     "certificates.threat": ["Threat"],
@@ -68,7 +70,9 @@ if not TYPE_CHECKING:  # a type checker would take every name for one that exist
     def __getattr__(name: str) -> Any:
         """A public name, imported from its module, or a submodule."""
         if name in _MODULE_OF:
-            value = getattr(import_module(f"{__name__}.{_MODULE_OF[name]}"), name)
+            module = import_module(f"{__name__}.{_MODULE_OF[name]}")
+            is_package = _MODULE_OF[name].startswith(f"{name}.")  # holdfast.audit, which can be called
+            value = import_module(f"{__name__}.{name}") if is_package else getattr(module, name)
             globals()[name] = value  # the next use finds it without this function
             return value
         if not name.startswith("_") and find_spec(f"{__name__}.{name}") is not None:

@@ -30,8 +30,8 @@ def result(mixed):
 
 
 def test_result_is_whole(result):
-    assert result.feature_names == ["a", "b", "c", "d", "colour=blue", "colour=red", "same"]
-    assert result.frozen.tolist() == [False] * 4 + [True] * 2 + [False]
+    assert result.feature_names == ["a", "b", "c", "d", "colour=blue", "colour=red"]
+    assert result.frozen.tolist() == [False] * 4 + [True] * 2
     assert len(result.X_train) + len(result.X_test) == 150
     assert result.classes == ["no", "yes"]
     assert set(result.settings["robust"]) == {"mu", "perturbation__tau", "perturbation__weight"}

@@ -12,7 +12,9 @@ def test_a_failure_while_writing_leaves_what_was_there(tmp_path, monkeypatch):
     result = audit("iris", tune="none", budget=200)
     folder = tmp_path / "result"
     write_audit(result, folder)
-    before = {path.name: path.read_bytes() for path in folder.iterdir()}
+    before = {path.name: path.read_bytes() for path in folder.rglob("*.*")}
+    assert {"model.holdfast", "logistic.holdfast", "knn.holdfast", "base.holdfast", "robust.holdfast"} <= set(before)
+    assert before["model.holdfast"] == before[f"{result.recommended}.holdfast"]
 
     def stop(*args, **kwargs):
         raise KeyboardInterrupt
@@ -20,7 +22,7 @@ def test_a_failure_while_writing_leaves_what_was_there(tmp_path, monkeypatch):
     monkeypatch.setattr("holdfast.audit.write.save", stop)
     with pytest.raises(KeyboardInterrupt):
         write_audit(result, folder, force=True)
-    assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
+    assert {path.name: path.read_bytes() for path in folder.rglob("*.*")} == before
     assert [path.name for path in tmp_path.iterdir()] == ["result"]
 
 

@@ -36,7 +36,7 @@ def test_decimal_commas_as_said(tmp_path):
     words = read_table(path, "diagnose", options=ReadOptions(decimal="."))
     assert words.X["hba1c"].iloc[1] == "5,1"
     for wrong in ({"decimal": ";"}, {"thousands": ".."}, {"decimal": ",", "thousands": ","}, {"encoding": "klingon"}):
-        with pytest.raises(ValueError, match="decimal|thousands|encoding"):
+        with pytest.raises(ValueError, match=r"decimal|thousands|encoding"):
             ReadOptions(**wrong)
 
 
@@ -60,7 +60,7 @@ def test_german_thousands(tmp_path):
     path = write(tmp_path / "t.csv", "preis;menge;c\n" + "1.250,50;1,5;x\n12,25;2,5;y\n" * 4)
     assert read_table(path, "c").X["preis"].iloc[:2].tolist() == [1250.5, 12.25]
     path = write(tmp_path / "u.csv", "preis;menge;c\n" + "1.250;1,5;x\n2.375;2,5;y\n" * 4)
-    with pytest.raises(ValueError, match="'preis' has numbers such as 1.250.*--thousands"):
+    with pytest.raises(ValueError, match=r"'preis' has numbers such as 1\.250.*--thousands"):
         read_table(path, "c")
     found = read_table(path, "c", options=ReadOptions(thousands="."))
     assert found.X["preis"].iloc[:2].tolist() == [1250, 2375]
@@ -131,7 +131,7 @@ def test_excel_names_its_extra_or_is_read(tmp_path, monkeypatch):
 def test_json_on_one_line(tmp_path):
     rows = json.dumps([{"a": k, "b": "x" * 100} for k in range(3000)])
     for name in ("t.csv", "t.txt"):
-        with pytest.raises(ValueError, match="JSON|first line"):
+        with pytest.raises(ValueError, match=r"JSON|first line"):
             read_rows(write(tmp_path / name, rows))
     with pytest.raises(ValueError, match="no header of a table"):
         read_rows(write(tmp_path / "long.csv", "x" * 200_000 + "\n1\n"))

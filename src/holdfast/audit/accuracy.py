@@ -47,20 +47,14 @@ def _interval(count: int, n: int) -> list[float]:
     return [float(found.low), float(found.high)]
 
 
-def chance_of_difference(certificates: dict, right: dict, radius: float) -> float | None:
-    """p-value of McNemar's exact test on the rows that are certified under one of the two models only."""
-    if len(certificates) < 2:
-        return None
-    first, *_, last = (right[key] & (certificates[key].radius > radius) for key in certificates)
-    gained, lost = int((last & ~first).sum()), int((first & ~last).sum())
-    return float(binomtest(gained, gained + lost).pvalue) if gained + lost else 1.0
+def radius_grid(certificates: Collection[Certificate], radius: float, extent: float = np.inf) -> np.ndarray:
+    """Radii in round steps from 0 to where 99 % of the answers have changed; ``radius`` is one of them.
 
-
-def radius_grid(certificates: Collection[Certificate], radius: float) -> np.ndarray:
-    """Radii in round steps from 0 to where 99 % of the answers have changed; ``radius`` is one of them."""
+    The extent of the data ends the axis: what is farther is no longer about them.
+    """
     bounds = [np.where(np.isfinite(c.upper), c.upper, c.radius) for c in certificates]
     finite = np.concatenate([bound[np.isfinite(bound)] for bound in bounds])
-    top = max(np.quantile(finite, 0.99) if finite.size else 0.0, 1.6 * radius) or 1.0
+    top = max(min(np.quantile(finite, 0.99), extent) if finite.size else 0.0, 1.6 * radius) or 1.0
     power = 10.0 ** np.floor(np.log10(top / _RADII))
     step = next(each * power for each in (1, 2, 2.5, 5, 10) if each * power * _RADII >= top)
     grid = np.round(np.arange(int(np.ceil(top / step)) + 1) * step, 12)
@@ -118,14 +112,18 @@ def radius_histograms(certificates: dict, right: dict, top: float) -> dict:
     return {"edges": significant(edges), "models": models}
 
 
-def class_table(y: np.ndarray, classes: list, certificates: dict, right: dict, radius: float) -> dict:
-    """Accuracies of each class; of too many classes, those with most rows."""
+def class_table(y: np.ndarray, classes: list, certificates: dict, right: dict, radius: float, first: str) -> dict:
+    """Accuracies of each class, the worst under the model ``first`` first; of too many, those with most rows."""
     support = np.array([int((y == label).sum()) for label in classes])
     shown = np.sort(np.argsort(-support, kind="stable")[:_MAX_CLASSES])
+    recall = np.array(
+        [right[first][y == label].mean() if n else 2.0 for label, n in zip(classes, support, strict=True)]
+    )
+    shown = shown[np.lexsort((support[shown], recall[shown]))]
     rows, at = [], np.array([radius])
     for c in shown:
         own = y == classes[c]
-        row = {"label": short_name(classes[c]), "support": support[c], "models": {}}
+        row = {"label": short_name(classes[c]), "code": int(c), "support": support[c], "models": {}}
         for key, certificate in certificates.items():
             ok, n = right[key][own], max(int(support[c]), 1)
             empty = support[c] == 0

@@ -1,13 +1,43 @@
 """The move to an adversarial example, in words."""
 
 import math
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
-from holdfast.numerics.formatting import short_name
+from holdfast.numerics.formatting import number, short_name
 
 
-def largest_changes(row: np.ndarray, witness: np.ndarray, names: list[str], scale: np.ndarray, at_most: int = 3):
+@dataclass(frozen=True)
+class ColumnRange:
+    """What values a column takes in the data.
+
+    Attributes
+    ----------
+    low, high : float
+    whole : bool
+        True if all are whole numbers.
+    """
+
+    low: float
+    high: float
+    whole: bool
+
+    @classmethod
+    def of(cls, values: np.ndarray) -> "ColumnRange":
+        """The range of some values."""
+        return cls(float(values.min()), float(values.max()), bool((values == np.round(values)).all()))
+
+
+def largest_changes(
+    row: np.ndarray,
+    witness: np.ndarray,
+    names: list[str],
+    scale: np.ndarray,
+    at_most: int = 3,
+    ranges: Sequence[ColumnRange] | None = None,
+):
     """The largest components of a move, in standard deviations.
 
     Parameters
@@ -16,11 +46,14 @@ def largest_changes(row: np.ndarray, witness: np.ndarray, names: list[str], scal
     names : list of str
     at_most : int
         How many to list; components below 5 % of the largest are never listed.
+    ranges : sequence of ColumnRange, optional
+        What the columns hold, so that values that no row has are said to be so.
 
     Returns
     -------
     listed : list of dict
-        ``feature, from, to, sd`` (the component in standard deviations).
+        ``feature, from, to, sd`` (the component in standard deviations), and with ranges ``whole`` and ``outside``, the
+        range of the data if the move leaves it, else None.
     others : int
         How many further features move at all.
     """
@@ -31,10 +64,14 @@ def largest_changes(row: np.ndarray, witness: np.ndarray, names: list[str], scal
     order = np.argsort(-size, kind="stable")
     moved = int(np.count_nonzero(size > 1e-9 * size.max(initial=0.0)))
     big = [int(f) for f in order[:at_most] if size[f] > 0 and size[f] >= 0.05 * size[order[0]]]
-    listed = [
-        {"feature": short_name(names[f]), "from": float(row[f]), "to": float(witness[f]), "sd": float(sd[f])}
-        for f in big
-    ]
+    listed = []
+    for f in big:
+        change = {"feature": short_name(names[f]), "from": float(row[f]), "to": float(witness[f]), "sd": float(sd[f])}
+        if ranges is not None:
+            own = ranges[f]
+            inside = own.low <= witness[f] <= own.high
+            change |= {"whole": own.whole, "outside": None if inside else [own.low, own.high]}
+        listed.append(change)
     return listed, moved - len(listed)
 
 
@@ -42,8 +79,33 @@ def sentence(listed: list[dict]) -> str:
     """The move as an instruction: "change alcohol from 13.2 to 12.9"."""
     if not listed:
         return "no change of the answer was found"
-    parts = [f"{each['feature']} {from_to(each['from'], each['to'])}" for each in listed]
+    parts = [f"{each['feature']} {_one_change(each)}" for each in listed]
     return "change " + (parts[0] if len(parts) == 1 else ", ".join(parts[:-1]) + " and " + parts[-1])
+
+
+def _one_change(change: dict) -> str:
+    """``from 13.2 to 12.9``; of whole numbers ``from 2 towards 1 (by 0.06)``; what leaves the data is said to.
+
+    Examples
+    --------
+    >>> _one_change({"from": 2.0, "to": 1.94, "whole": True, "outside": None})
+    'from 2 towards 1 (by 0.06)'
+    >>> _one_change({"from": 0.0, "to": 39.2, "whole": True, "outside": [0.0, 1.0]})
+    'from 0 to about 39 (beyond the data: 0 to 1)'
+    """
+    before, after = change["from"], change["to"]
+    step = after - before
+    if change.get("whole") and before == round(before) and step:
+        if abs(step) < 1:
+            told = f"from {before:.0f} towards {before + math.copysign(1, step):.0f} (by {abs(step):.2g})"
+        else:
+            told = f"from {before:.6g} to about {after:.0f}" if abs(after) < 1e9 else f"from {before:.6g} by {step:.2g}"
+    else:
+        told = from_to(before, after)
+    if change.get("outside"):
+        low, high = change["outside"]
+        told += f" (beyond the data: {number(low, 4)} to {number(high, 4)})"
+    return told
 
 
 def from_to(before: float, after: float) -> str:

@@ -3,9 +3,12 @@
 from typing import TYPE_CHECKING
 
 import numpy as np
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import Pipeline
 
 from holdfast.audit.accuracy import median
 from holdfast.certificates.voting import NeighborVoter, voter_for
+from holdfast.learners import Euclidean
 from holdfast.numerics.formatting import short_name, significant
 from holdfast.report.model_metrics import input_margins, input_metric
 
@@ -21,13 +24,15 @@ def metrics_and_margins(result: "AuditResult", keys: list[str]) -> dict:
     frozen = np.asarray(result.frozen, dtype=bool)
     matrices, margins = {}, {}
     for key in keys:
-        voter = _as_vote(result.models[key], (result.X_train, result.y_train))
+        voter = _as_vote(result.models[key], (result.X_train, result.y_train) if result.trained_here else None)
         if voter is not None:
             matrices[key] = input_metric(voter, result.scale)
             found = input_margins(voter, result.X_test, np.asarray(result.y_test), result.scale, frozen)
             if found is not None:
                 margins[key] = found
-    return {"margins": _margin_histograms(margins), "metric": _heat_maps(matrices, result.feature_names)}
+    learned = {key: M for key, M in matrices.items() if _is_learned(result.models[key])}
+    matrices = learned or matrices  # beside a learned one, the plain distance says nothing
+    return {"margins": _margin_histograms(margins), "metric": _heat_maps(matrices, result)}
 
 
 def _as_vote(model, reference) -> NeighborVoter | None:
@@ -60,10 +65,19 @@ def _margin_histograms(margins: dict[str, np.ndarray]) -> dict | None:
     return {"edges": significant(edges), "models": models}
 
 
-def _heat_maps(matrices: dict[str, np.ndarray], names: list[str]) -> dict | None:
-    """``M / tr M`` over the features of most weight, and the spectra."""
-    if not matrices:
+def _is_learned(model) -> bool:
+    """False for the plain distance."""
+    last = model[-1] if isinstance(model, Pipeline) else model
+    return not isinstance(getattr(last, "learner_", None), Euclidean) and not isinstance(last, KNeighborsClassifier)
+
+
+def _heat_maps(matrices: dict[str, np.ndarray], result: "AuditResult") -> dict | None:
+    """``M / tr M`` over the features that may move and have most weight, and the spectra."""
+    movable = np.flatnonzero(~np.asarray(result.frozen, dtype=bool))
+    if not matrices or not movable.size:
         return None
+    names = [result.feature_names[f] for f in movable]
+    matrices = {key: M[np.ix_(movable, movable)] for key, M in matrices.items()}
     scaled = {key: M / (np.trace(M) or 1.0) for key, M in matrices.items()}
     weight = np.max([np.diag(M) for M in scaled.values()], axis=0)
     shown = np.argsort(-weight, kind="stable")[:_MAX_FEATURES]

@@ -1,18 +1,38 @@
 """From a data set to training, test and tuning rows of numbers."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 from sklearn.model_selection import train_test_split
 
+from holdfast.datasets.checks import Finding, Repairs, check_dataset, describe, refuse_fatal, repair
+from holdfast.datasets.checks.small_classes import MIN_ROWS_PER_CLASS
 from holdfast.datasets.dataset import Dataset
 from holdfast.datasets.encoder import TableEncoder
 from holdfast.parameters import check_number
 
-MIN_ROWS_PER_CLASS = 6  # a test part of 30 % leaves four, one or more for each of the three folds of the tuning
 MAX_TUNING_ROWS = 2_000
 MAX_TUNING_CELLS = 60_000  # rows × features; tuning takes 300 rows even if they have more
 _MIN_TUNING_ROWS = 300
+
+
+def inspect(
+    dataset: Dataset, categorical: Sequence[str] = (), dates: Sequence[str] = (), repairs: Repairs | None = None
+) -> tuple[Dataset, list[Finding]]:
+    """Repair a data set and look at it; what needs a decision is refused, all in one message.
+
+    Returns
+    -------
+    dataset : Dataset
+        Its notes also hold the findings.
+    findings : list of Finding
+        Those that are no reason to stop.
+    """
+    dataset = repair(dataset, Repairs() if repairs is None else repairs)
+    findings = check_dataset(dataset, categorical, dates)
+    refuse_fatal(findings)
+    return replace(dataset, notes=[*dataset.notes, *describe(findings)]), findings
 
 
 def check_classes(y: np.ndarray) -> None:
@@ -75,21 +95,16 @@ def tuning_rows(y: np.ndarray, n_features: int, random_state: int, notes: list[s
     return rows
 
 
-def fit_encoder(dataset: Dataset, train: np.ndarray, categorical: Sequence[str], notes: list[str]):
+def fit_encoder(
+    dataset: Dataset, train: np.ndarray, categorical: Sequence[str], dates: Sequence[str], notes: list[str]
+):
     """Fit an encoder to the training rows; return it and the data frame it takes. ``notes`` gets its remarks."""
-    table = dataset.X
-    if isinstance(table, np.ndarray):
-        from pandas import DataFrame
-
-        table = DataFrame(table, columns=dataset.feature_names)
-    encoder = TableEncoder(list(categorical)).fit(table.iloc[train])
+    table = dataset.frame
+    encoder = TableEncoder(list(categorical), list(dates)).fit(table.iloc[train])
     if encoder.frozen_.all():
         raise ValueError(
             "Every column holds categories: there is no number that could move, so nothing to certify. Is a column "
             "of numbers read as words?"
         )
     notes += encoder.notes(table)
-    constant = [name for name in encoder.medians_ if table[name].nunique() <= 1]
-    if constant:
-        notes.append(f"The same in every row, so without influence: {', '.join(constant[:10])}.")
     return encoder, table

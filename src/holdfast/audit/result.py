@@ -1,13 +1,19 @@
 """The result of an audit."""
 
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from sklearn.pipeline import Pipeline
 
+from holdfast.audit.distance import extent
+from holdfast.audit.scores import majority_scores, scores
 from holdfast.audit.summary import summarise
+from holdfast.audit.verdict import recommend
 from holdfast.certificates.certificate import Certificate
+from holdfast.datasets.checks import Finding
 from holdfast.datasets.encoder import TableEncoder
+from holdfast.numerics.frames import with_names
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,7 +39,8 @@ class AuditResult:
     radius : float
         The radius at which certified accuracy is reported, in standard deviations.
     models : dict
-        ``"base"`` and ``"robust"``: fitted pipelines that take raw rows.
+        Fitted pipelines that take raw rows, by key: those of :data:`holdfast.audit.candidates.CANDIDATES`, or
+        ``"yours"``.
     methods : dict
         Name of each method: ``{"base": "LMNN", "robust": "LMNN-PL"}``.
     certificates : dict
@@ -48,6 +55,20 @@ class AuditResult:
         Changes made to the data, in sentences.
     encoder : TableEncoder or None
         From the table to X.
+    about : dict
+        One sentence that explains each method.
+    origins : list of str
+        For each feature the column of the user's table it is from; empty if they are the same.
+    findings : list of Finding
+        What was remarked on the table before training.
+    test_rows, train_rows : ndarrays of int or None
+        Numbers of the rows in the user's table, from 1.
+    test_ids, train_ids : ndarrays or None
+        Names of the rows, if they have names.
+    rows_given : data frame or None
+        The test rows as the model takes them, if that is not X_test.
+    trained_here : bool
+        True if X_train is what models were trained on; else it is X_test itself.
     """
 
     name: str
@@ -70,24 +91,74 @@ class AuditResult:
     seconds: dict = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     encoder: TableEncoder | None = None
+    about: dict[str, str] = field(default_factory=dict)
+    origins: list[str] = field(default_factory=list)
+    findings: list[Finding] = field(default_factory=list)
+    test_rows: np.ndarray | None = None
+    train_rows: np.ndarray | None = None
+    test_ids: np.ndarray | None = None
+    train_ids: np.ndarray | None = None
+    rows_given: Any = None
+    trained_here: bool = True
 
-    def model(self, which: str = "robust") -> Pipeline:
-        """Encoder and model in one pipeline that takes the user's table."""
-        encoder = [] if self.encoder is None else [("table", self.encoder)]
-        return Pipeline([*encoder, *self.models[which].steps])
+    def model(self, which: str | None = None) -> Pipeline:
+        """Encoder and model in one pipeline that takes the user's table; by default the recommended model."""
+        chosen = self.models[self.recommended if which is None else which]
+        if self.encoder is None:
+            return chosen
+        return Pipeline([("table", self.encoder), *chosen.steps])
 
-    def accuracies(self) -> dict[str, dict[str, float]]:
-        """Accuracy, attacked and certified accuracy at the radius, and median radius, by model."""
-        found = {}
+    @property
+    def recommended(self) -> str:
+        """Key of the model with the highest balanced certified accuracy at the radius."""
+        return recommend(self.scores())
+
+    @property
+    def extent(self) -> float:
+        """The diagonal of the box around all rows, in standard deviations; a larger radius is "beyond the data"."""
+        return extent(np.vstack([self.X_train, self.X_test]), self.scale, self.frozen)
+
+    def scores(self) -> dict[str, dict]:
+        """The numbers that models are compared by; see :func:`holdfast.audit.scores.scores`."""
+        return {key: scores(found, self.y_test, self.radius) for key, found in self.certificates.items()}
+
+    def accuracies(self) -> dict[str, dict]:
+        """Scores and median radius by model, and the same of the most frequent answer, as ``"majority"``."""
+        found = self.scores()
         for which, certificate in self.certificates.items():
             finite = certificate.radius[np.isfinite(certificate.radius)]
-            found[which] = {
-                "accuracy": float(certificate.certified_accuracy(self.y_test, 0.0)),
-                "attacked": float(certificate.attacked_accuracy(self.y_test, self.radius)),
-                "certified": float(certificate.certified_accuracy(self.y_test, self.radius)),
-                "median_radius": float(np.median(finite)) if finite.size else float("inf"),
-            }
+            found[which]["median_radius"] = float(np.median(finite)) if finite.size else float("inf")
+        found["majority"] = {**majority_scores(self.y_train, self.y_test), "median_radius": float("inf")}
         return found
+
+    def predict(self, which: str, rows: np.ndarray, of: np.ndarray) -> np.ndarray:
+        """Labels of moved rows.
+
+        Parameters
+        ----------
+        which : str
+            Key of a model.
+        rows : ndarray
+            Like ``X_test[of]``, moved.
+        of : ndarray of int
+            The test rows they are moved from.
+        """
+        model = self.models[which]
+        if self.rows_given is None or which != "yours":
+            return model.predict(with_names(rows, model))
+        frame = self.rows_given.iloc[of].copy()
+        for k in np.flatnonzero(~self.frozen):
+            frame[frame.columns[k]] = rows[:, k]
+        return model.predict(frame)
+
+    def _repr_html_(self) -> str:
+        """The report, for a notebook, in a frame of its own."""
+        from html import escape
+
+        from holdfast.report.html import render_html
+
+        page = escape(render_html(self.summary()), quote=True)
+        return f'<iframe srcdoc="{page}" style="width:100%;height:900px;border:0" title="Audit"></iframe>'
 
     def summary(self) -> dict:
         """Everything a report shows, as one dict; see :func:`holdfast.audit.summarise`."""

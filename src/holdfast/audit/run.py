@@ -1,4 +1,4 @@
-"""The main job in one call: train a metric and its robust twin, certify both, attack both."""
+"""The main job in one call: look at the table, train the candidates, certify and attack each on the same test rows."""
 
 import time
 from collections.abc import Iterator, Sequence
@@ -6,14 +6,18 @@ from contextlib import contextmanager
 from functools import partial
 
 import numpy as np
+from sklearn.preprocessing import StandardScaler
 
-from holdfast.audit.prepare import fit_encoder, limit_rows, split, tuning_rows
+from holdfast.audit.candidates import Training, choose_candidates
+from holdfast.audit.existing import audit_model
+from holdfast.audit.prepare import fit_encoder, inspect, limit_rows, split, tuning_rows
 from holdfast.audit.progress import StageProgress, no_progress
 from holdfast.audit.result import AuditResult
 from holdfast.audit.tables import certify_rows
-from holdfast.audit.train import MAX_TRAIN_ROWS, fit_pipeline
-from holdfast.audit.tune import check_settings, make_lmnn, tune_lmnn
+from holdfast.audit.train import MAX_TRAIN_ROWS
+from holdfast.audit.tune import check_settings
 from holdfast.certificates.certify import DEFAULT_BUDGET
+from holdfast.datasets.checks import Repairs
 from holdfast.datasets.open import open_data
 from holdfast.parameters import check_count
 from holdfast.persistence import versions
@@ -22,33 +26,52 @@ MAX_TEST_ROWS = 1_000  # rows that are certified
 
 
 def audit(
-    data,
+    data=None,
     target: str | None = None,
     *,
+    model=None,
+    X=None,
+    y=None,
+    reference=None,
     radius: float = 0.5,
+    models: Sequence[str] | None = None,
     tune: str = "certified",
     n_neighbors: int = 3,
     test_size: float = 0.3,
     n_draws: int = 16,
     budget: int = DEFAULT_BUDGET,
+    drop: Sequence[str] = (),
+    id: str | None = None,
     categorical: Sequence[str] = (),
+    dates: Sequence[str] = (),
+    repairs: Repairs | None = None,
     random_state: int = 0,
     n_jobs: int | None = None,
     progress: StageProgress = no_progress,
 ) -> AuditResult:
-    """Split, tune and train LMNN and its robust twin, certify and attack both on the test rows.
+    """Split, train the candidates, certify and attack each on the test rows; or do the last for a model you have.
 
     Numbers are imputed by their median and standardised, categories one-hot encoded and taken to be frozen.
     Radii are in standard deviations of the training rows: a move δ has the length ``‖δ / scale‖₂``.
 
     Parameters
     ----------
-    data : Dataset, str or path
-        A data set, its name, or a CSV, Parquet or npz file.
+    data : data frame, Dataset, str or path
+        A table with the target as a column, a data set, its name, or a file.
     target : str, optional
         The column of a table to predict.
+    model : fitted classifier, optional
+        Audit this one as it is, on the rows X and labels y (or on ``data`` and ``target``); whatever
+        :func:`holdfast.certify` takes. Nothing is trained but the baselines, and those only with a ``reference``.
+    X, y : optional
+        Rows as the model takes them, which it was not trained on, and their labels.
+    reference : tuple (X_train, y_train), optional
+        The rows the model was trained on: needed for scikit-learn's neighbours, and for baselines.
     radius : float, default=0.5
         Radius at which certified accuracy is reported, and tuned.
+    models : sequence of str, optional
+        Keys of the candidates to compare; by default all of
+        :data:`holdfast.audit.candidates.CANDIDATES`.
     tune : {"certified", "accuracy", "none"}, default="certified"
         The score by which parameters are chosen: certified accuracy at ``radius``, or accuracy (the paper's
         way); "none" takes fixed values.
@@ -59,8 +82,14 @@ def audit(
         Candidates for the robust twin.
     budget : int, default=2000
         Nodes a row may take in the exact search; the bounds hold whatever it is.
-    categorical : sequence of str, default=()
-        Columns of numbers that are codes of categories.
+    drop : sequence of str, default=()
+        Columns to leave out.
+    id : str, optional
+        Column that names the rows; by default the index of a data frame, if it is no count.
+    categorical, dates : sequence of str, default=()
+        Columns of numbers that are codes of categories; columns of dates, which become days.
+    repairs : Repairs, optional
+        What to do about small classes and repeated rows.
     random_state : int, default=0
         Random seed.
     n_jobs : int or None, default=None
@@ -87,17 +116,29 @@ def audit(
     """
     check_settings(radius, tune, n_neighbors)
     check_count("audit", "budget", budget, at_least=0)
+    if model is not None:
+        return audit_model(
+            model, X if X is not None else data, y, target=target, reference=reference, radius=radius, budget=budget,
+            drop=drop, id=id, n_neighbors=n_neighbors, random_state=random_state, n_jobs=n_jobs, progress=progress,
+        )  # fmt: skip
+    if data is None:
+        raise ValueError("Give a table (data and target), or a fitted model with rows: audit(model=..., X=..., y=...).")
+    if X is not None or y is not None or reference is not None:
+        raise ValueError("X, y and reference are for audit(model=...); a table is given as data and target.")
+    candidates = choose_candidates(models)
     seconds: dict[str, float] = {}
-    with _timed(seconds, "read"):
-        dataset = open_data(data, target)
-    with _timed(seconds, "prepare"):
-        y, notes = dataset.labels, list(dataset.notes)
-        train, test = split(y, test_size, random_state)
-        train = limit_rows(train, y, MAX_TRAIN_ROWS, random_state, "training rows", notes)
-        test = limit_rows(test, y, MAX_TEST_ROWS, random_state, "test rows", notes)
-        encoder, table = fit_encoder(dataset, train, categorical, notes)
+    with timed(seconds, "read"):
+        dataset = open_data(data, target, drop=drop, id=id)
+    with timed(seconds, "check"):
+        dataset, findings = inspect(dataset, categorical, dates, repairs)
+    with timed(seconds, "prepare"):
+        labels, notes = dataset.labels, list(dataset.notes)
+        train, test = split(labels, test_size, random_state)
+        train = limit_rows(train, labels, MAX_TRAIN_ROWS, random_state, "training rows", notes)
+        test = limit_rows(test, labels, MAX_TEST_ROWS, random_state, "test rows", notes)
+        encoder, table = fit_encoder(dataset, train, categorical, dates, notes)
         X_train, X_test = encoder.transform(table.iloc[train]), encoder.transform(table.iloc[test])
-        y_train, y_test = y[train], y[test]
+        y_train, y_test = labels[train], labels[test]
         tuned = np.arange(len(train))
         if tune != "none":
             tuned = tuning_rows(y_train, X_train.shape[1], random_state, notes)
@@ -106,44 +147,44 @@ def audit(
         "radius": radius, "tune": tune, "n_neighbors": n_neighbors, "test_size": test_size, "n_draws": n_draws,
         "budget": budget, "random_state": random_state,
     }  # fmt: skip
-    models, certificates = {}, {}
-    for which in ("base", "robust"):
-        robust = which == "robust"
-        with _timed(seconds, f"tune {which}"):
-            settings[which] = tune_lmnn(
-                X_train[tuned], y_train[tuned], robust=robust, tune=tune, radius=radius, frozen=frozen,
-                n_neighbors=n_neighbors, n_draws=n_draws, random_state=random_state, n_jobs=n_jobs,
-                progress=progress,
-            )  # fmt: skip
-        stage = f"Training the {which} model"
+    training = Training(
+        X_train, y_train, tuned, frozen, radius, tune, n_neighbors, n_draws, random_state, n_jobs, progress
+    )
+    fitted, certificates = {}, {}
+    for candidate in candidates:
+        stage = f"Training: {candidate.method}"
         progress(stage, 0, 1)
-        with _timed(seconds, f"train {which}"):
-            metric = make_lmnn(robust, settings[which])
-            models[which], caught = fit_pipeline(X_train, y_train, metric, n_neighbors, n_jobs)
-        notes += [f"The {which} model: {warning}" for warning in caught]
+        with timed(seconds, f"train {candidate.key}"):
+            found = candidate.fit(training)
         progress(stage, 1, 1)
-    for which, model in models.items():
-        stage = f"Certifying and attacking the {which} model"
+        fitted[candidate.key] = found.model
+        if found.settings:
+            settings[candidate.key] = found.settings
+        notes += [f"{candidate.method}: {warning}" for warning in found.warnings]
+    for candidate in candidates:
+        stage = f"Certifying and attacking: {candidate.method}"
         progress(stage, 0, len(test))
-        with _timed(seconds, f"certify {which}"):
-            certificates[which] = certify_rows(
-                model, X_test, y_test, frozen=frozen, budget=budget, n_jobs=n_jobs,
-                progress=partial(progress, stage),
+        with timed(seconds, f"certify {candidate.key}"):
+            certificates[candidate.key] = certify_rows(
+                fitted[candidate.key], X_test, y_test, frozen=frozen, unit=StandardScaler().fit(X_train).scale_,
+                budget=budget, n_jobs=n_jobs, progress=partial(progress, stage),
             )  # fmt: skip
+    numbers = np.arange(1, len(labels) + 1) if dataset.row_numbers is None else dataset.row_numbers
+    ids = dataset.row_ids
     return AuditResult(
         name=dataset.name,
         target=dataset.target_name,
         feature_names=list(encoder.feature_names_),
         frozen=encoder.frozen_,
-        classes=np.unique(y).tolist(),
+        classes=np.unique(labels).tolist(),
         X_train=X_train,
         y_train=y_train,
         X_test=X_test,
         y_test=y_test,
-        scale=models["base"][0].scale_,
+        scale=StandardScaler().fit(X_train).scale_,
         radius=radius,
-        models=models,
-        methods={"base": "LMNN", "robust": "LMNN-PL"},
+        models=fitted,
+        methods={candidate.key: candidate.method for candidate in candidates},
         certificates=certificates,
         settings=settings,
         versions=versions(),
@@ -151,11 +192,18 @@ def audit(
         seconds=seconds,
         notes=notes,
         encoder=encoder,
+        about={candidate.key: candidate.about for candidate in candidates},
+        origins=encoder.origins(),
+        findings=findings,
+        test_rows=numbers[test],
+        train_rows=numbers[train],
+        test_ids=None if ids is None else ids[test],
+        train_ids=None if ids is None else ids[train],
     )
 
 
 @contextmanager
-def _timed(seconds: dict[str, float], stage: str) -> Iterator[None]:
+def timed(seconds: dict[str, float], stage: str) -> Iterator[None]:
     """Write the duration of the block to ``seconds[stage]``."""
     began = time.perf_counter()
     yield

@@ -6,17 +6,19 @@ from typing import TYPE_CHECKING
 import numpy as np
 from sklearn.pipeline import Pipeline
 
-from holdfast.audit.accuracy import (
-    accuracy_curve,
-    chance_of_difference,
-    class_table,
-    errors_at,
-    radius_grid,
-    radius_histograms,
-)
+from holdfast.audit.accuracy import accuracy_curve, class_table, errors_at, radius_grid, radius_histograms
+from holdfast.audit.effects import column_effects, column_groups, subgroups
 from holdfast.audit.metrics import metrics_and_margins
-from holdfast.audit.moves import feature_moves, listed_predictions
-from holdfast.audit.verdict import verdict
+from holdfast.audit.moves import Listing, feature_moves
+from holdfast.audit.scores import (
+    chance_of_accuracy,
+    chance_of_difference,
+    confusion,
+    majority_scores,
+    rounded,
+    scores,
+)
+from holdfast.audit.verdict import Compared, Verdict, recommend, verdict
 from holdfast.numerics.formatting import json_value, short_name, significant
 from holdfast.report.summary_format import FORMAT, KIND
 
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
 
 _MAX_NAMES = 40  # frozen features that are listed
 _MAX_STEPS = 500  # of a training curve
+_MAX_ROWS = 1_200  # test rows whose radii the report holds one by one
 
 _NORMS = {
     "ellipsoid": "the root of the sum of squares over all features",
@@ -50,15 +53,22 @@ def summarise(result: "AuditResult") -> dict:
         that are wrong: ``clean ≤ attacked ≤ certified`` at every radius, and the error under the worst
         attack lies between the last two.
     """
-    models = [{"key": key, "method": short_name(result.methods.get(key, key))} for key in result.models]
+    models = [
+        {"key": key, "method": short_name(result.methods.get(key, key)), "about": str(result.about.get(key, ""))}
+        for key in result.models
+    ]
     keys = [model["key"] for model in models]
     certificates = {key: result.certificates[key] for key in keys}
     y = np.asarray(result.y_test)
     right = {key: certificate.prediction == y for key, certificate in certificates.items()}
     at_radius = {key: errors_at(result.radius, certificates[key], right[key]) for key in keys}
-    radii = radius_grid(certificates.values(), result.radius)
-    norm = certificates[keys[-1]].norm
-    p_value = chance_of_difference(certificates, right, result.radius)
+    found = {key: scores(certificates[key], y, result.radius) for key in keys}
+    best = recommend(found)
+    majority = majority_scores(np.asarray(result.y_train), y)
+    radii = radius_grid(certificates.values(), result.radius, result.extent or np.inf)
+    norm = certificates[best].norm
+    told = _verdict(result, models, found, best, majority)
+    listing = Listing(result)
     summary = {
         "kind": KIND,
         "format": FORMAT,
@@ -66,7 +76,10 @@ def summarise(result: "AuditResult") -> dict:
         "data": _data(result),
         "radius": {"value": float(result.radius), "norm": norm, "meaning": _NORMS.get(norm, norm)},
         "models": models,
-        "verdict": verdict(models, at_radius, result.radius, p_value),
+        "recommended": best,
+        "verdict": told.to_dict(),
+        "majority": rounded(majority),
+        "scores": {key: rounded(each) for key, each in found.items()},
         "at_radius": at_radius,
         "curve": {
             "radii": significant(radii, 8),
@@ -75,10 +88,16 @@ def summarise(result: "AuditResult") -> dict:
         },
         "radii": radius_histograms(certificates, right, radii[-1]),
         **metrics_and_margins(result, keys),
+        "effects": column_effects(result, keys),
         "features": feature_moves(result, certificates),
-        "predictions": {key: listed_predictions(result, key, right[key]) for key in keys},
-        "classes": class_table(y, result.classes, certificates, right, result.radius),
+        "predictions": {key: listing.predictions(key, right[key]) for key in keys},
+        "far": listing.far(),
+        "classes": class_table(y, result.classes, certificates, right, result.radius, best),
+        "rows": _rows(result, certificates, right, y),
+        "confusion": {key: confusion(y, certificates[key].prediction, result.classes) for key in keys},
+        "subgroups": subgroups(result, best),
         "training": {key: _training(result.models[key]) for key in keys},
+        "findings": [finding.to_dict() for finding in result.findings],
         "settings": result.settings,
         "versions": result.versions,
         "seconds": {key: significant(value, 4) for key, value in result.seconds.items()},
@@ -87,18 +106,55 @@ def summarise(result: "AuditResult") -> dict:
     return json_value(summary)
 
 
+def _verdict(result: "AuditResult", models: list[dict], found: dict, best: str, majority: dict) -> Verdict:
+    """The verdict, with the chances of differences."""
+    y = np.asarray(result.y_test)
+    proven = {
+        key: (certificate.prediction == y) & (certificate.radius > result.radius)
+        for key, certificate in result.certificates.items()
+    }
+    compared = [
+        Compared(m["key"], m["method"], found[m["key"]], chance_of_difference(proven[m["key"]], proven[best]))
+        for m in models
+    ]
+    chance = chance_of_accuracy(result.certificates[best].prediction, y)
+    return verdict(compared, best, majority, result.radius, len(y), chance, len(np.unique(y)))
+
+
+def _rows(result: "AuditResult", certificates: dict, right: dict, y: np.ndarray) -> dict | None:
+    """Class and radii of each test row, for the slider; None if there are very many rows."""
+    if len(y) > _MAX_ROWS:
+        return None
+    codes = {label: c for c, label in enumerate(result.classes)}
+    return {
+        "class": [codes[label] for label in y.tolist()],
+        "models": {
+            key: {
+                "right": [int(ok) for ok in right[key]],
+                "radius": significant(certificate.radius, 6),
+                "upper": significant(certificate.upper, 6),
+            }
+            for key, certificate in certificates.items()
+        },
+    }
+
+
 def _data(result: "AuditResult") -> dict:
-    """Name, size and hash of the data."""
-    frozen = np.flatnonzero(result.frozen)
+    """Name, size and hash of the data; columns are those of the user's table."""
+    columns = column_groups(result)
+    frozen = [name for name, members in columns.items() if result.frozen[members].all()]
     return {
         "name": short_name(result.name),
         "target": short_name(result.target),
-        "n_train": len(result.X_train),
+        "n_train": len(result.X_train) if result.trained_here else 0,
         "n_test": len(result.X_test),
+        "n_columns": len(columns),
         "n_features": len(result.feature_names),
         "n_classes": len(result.classes),
-        "n_frozen": frozen.size,
-        "frozen": [short_name(result.feature_names[f]) for f in frozen[:_MAX_NAMES]],
+        "n_frozen": len(frozen),
+        "frozen": [short_name(name) for name in frozen[:_MAX_NAMES]],
+        "extent": significant(result.extent, 4),
+        "ids": result.test_ids is not None,
         "hash": result.data_hash,
     }
 

@@ -9,10 +9,12 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 
 from holdfast.attacks.attack import Attack, attack
+from holdfast.audit.distance import saved_data_distance
 from holdfast.audit.new_rows import NewRows, read_new_rows, split_encoder
 from holdfast.certificates.certificate import Certificate
 from holdfast.certificates.certify import DEFAULT_BUDGET, certify
 from holdfast.certificates.threat import Threat
+from holdfast.datasets import ReadOptions
 from holdfast.datasets.catalogue import CATALOGUE
 from holdfast.datasets.encoder import TableEncoder
 from holdfast.datasets.load import load_dataset
@@ -39,6 +41,8 @@ def certify_rows(
     y=None,
     *,
     frozen: np.ndarray | None = None,
+    unit: np.ndarray | None = None,
+    reference: tuple | None = None,
     budget: int = DEFAULT_BUDGET,
     method: str = "auto",
     n_jobs: int | None = None,
@@ -49,9 +53,12 @@ def certify_rows(
     Parameters
     ----------
     model : fitted classifier
-        Behind the encoder. If it does not begin with a ``StandardScaler``, radii are in the units of the rows.
+        Behind the encoder. If it does not begin with a ``StandardScaler``, and there is no ``unit``, radii are in the
+        units of the rows.
     rows : ndarray or data frame of shape (n_rows, n_features)
-    y, frozen, budget, method, n_jobs
+    unit : ndarray of shape (n_features,), optional
+        Standard deviations; by default those the model divides by.
+    y, frozen, reference, budget, method, n_jobs
         As for :func:`holdfast.certify`.
     progress : callable, optional
         Called with the number of rows done and their total.
@@ -62,10 +69,11 @@ def certify_rows(
     """
     if not len(rows):
         raise ValueError("There are no rows to certify.")
-    scale = deviations(model)
+    scale = deviations(model) if unit is None else unit
     found = certify(
-        model, rows, y, threat=_threat(scale, frozen), budget=budget, method=method, n_jobs=n_jobs, progress=progress
-    )
+        model, rows, y, threat=_threat(scale, frozen), reference=reference, budget=budget, method=method, n_jobs=n_jobs,
+        progress=progress,
+    )  # fmt: skip
     return found if scale is None else replace(found, units=DEVIATIONS)
 
 
@@ -136,20 +144,47 @@ def match_labels(model, column) -> np.ndarray:
     return np.asarray([known[word] for word in words])
 
 
-def read_frame(data) -> tuple:
-    """A file, or a named data set, as a data frame; with the labels of a named set, or None."""
+def vote_share(model, X) -> np.ndarray | None:
+    """The share of the votes, or the probability, of each prediction; None if the model has none."""
+    _, inner = split_encoder(model)
+    if not hasattr(inner, "predict_proba"):
+        return None
+    return inner.predict_proba(with_names(to_matrix(model, X), inner)).max(axis=1)
+
+
+def data_notes(model, X) -> tuple[np.ndarray | None, list[str]]:
+    """Which rows lie far from the training rows, and remarks on that; None if the model does not keep them."""
+    _, inner = split_encoder(model)
+    found = saved_data_distance(inner, to_matrix(model, X))
+    if found is None:
+        return None, []
+    far, known, notes = int(found.far.sum()), int((found.distance == 0).sum()), []
+    if far:
+        notes.append(
+            f"{far:,} rows lie farther from all training rows than these do from each other (column far): what is "
+            "proven of them is true, but they are unlike what the model was trained on."
+        )
+    if known > 0.5 * len(found.distance):
+        notes.append(
+            f"{known:,} of {len(found.distance):,} rows are training rows of this model: new rows will not do as well."
+        )
+    return found.far, notes
+
+
+def read_frame(data, options: ReadOptions | None = None) -> tuple:
+    """A file, standard input, or a named data set, as a data frame; with the labels of a named set, or None."""
     path = Path(data)
     if not path.exists() and str(data) in CATALOGUE:
         from pandas import DataFrame
 
         dataset = load_dataset(str(data))
         return DataFrame(dataset.X, columns=dataset.feature_names), dataset.labels
-    return read_rows(path), None
+    return read_rows(data, options=options), None
 
 
-def read_labelled(model, data, target: str | None = None) -> tuple:
+def read_labelled(model, data, target: str | None = None, options: ReadOptions | None = None) -> tuple:
     """:func:`read_frame` without the column ``target``, and its labels in the type of the model's classes."""
-    frame, y = read_frame(data)
+    frame, y = read_frame(data, options)
     if target is not None and y is None:
         if target not in frame.columns:
             raise ValueError(f"There is no column {target!r}; the columns are {', '.join(map(str, frame.columns))}.")

@@ -1,19 +1,16 @@
 """Train one model: scaler, metric, nearest neighbours."""
 
-import warnings
 from collections.abc import Sequence
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.pipeline import Pipeline
-from sklearn.preprocessing import StandardScaler
 
-from holdfast.audit.prepare import check_classes, fit_encoder, limit_rows, tuning_rows
+from holdfast.audit.candidates import Training, choose_candidates
+from holdfast.audit.prepare import check_classes, fit_encoder, inspect, limit_rows, tuning_rows
 from holdfast.audit.progress import StageProgress, no_progress
-from holdfast.audit.tune import check_settings, make_lmnn, tune_lmnn
+from holdfast.audit.tune import check_settings
+from holdfast.datasets.checks import Repairs
 from holdfast.datasets.open import open_data
-from holdfast.learners import LMNN
-from holdfast.models import CertifiedKNeighborsClassifier
 
 MAX_TRAIN_ROWS = 20_000
 
@@ -28,6 +25,8 @@ def train(
     n_neighbors: int = 3,
     n_draws: int = 16,
     categorical: Sequence[str] = (),
+    dates: Sequence[str] = (),
+    repairs: Repairs | None = None,
     random_state: int = 0,
     n_jobs: int | None = None,
     progress: StageProgress = no_progress,
@@ -40,7 +39,7 @@ def train(
         As for :func:`audit`.
     robust : bool, default=True
         With the perturbation loss.
-    radius, tune, n_neighbors, n_draws, categorical, random_state, n_jobs, progress
+    radius, tune, n_neighbors, n_draws, categorical, dates, repairs, random_state, n_jobs, progress
         As for :func:`audit`.
 
     Returns
@@ -52,27 +51,15 @@ def train(
     notes : list of str
     """
     check_settings(radius, tune, n_neighbors)
-    dataset = open_data(data, target)
+    dataset, _ = inspect(open_data(data, target), categorical, dates, repairs)
     y, notes = dataset.labels, list(dataset.notes)
     check_classes(y)
     rows = limit_rows(np.arange(len(y)), y, MAX_TRAIN_ROWS, random_state, "rows", notes)
-    encoder, table = fit_encoder(dataset, rows, categorical, notes)
+    encoder, table = fit_encoder(dataset, rows, categorical, dates, notes)
     X, y = encoder.transform(table.iloc[rows]), y[rows]
     tuned = np.arange(len(y)) if tune == "none" else tuning_rows(y, X.shape[1], random_state, notes)
-    settings = tune_lmnn(
-        X[tuned], y[tuned], robust=robust, tune=tune, radius=radius, n_neighbors=n_neighbors,
-        frozen=encoder.frozen_ if encoder.frozen_.any() else None, n_draws=n_draws, random_state=random_state,
-        n_jobs=n_jobs, progress=progress,
-    )  # fmt: skip
-    model, caught = fit_pipeline(X, y, make_lmnn(robust, settings), n_neighbors, n_jobs)
-    return Pipeline([("table", encoder), *model.steps]), settings, notes + caught
-
-
-def fit_pipeline(X: np.ndarray, y: np.ndarray, metric: LMNN, n_neighbors: int, n_jobs=None) -> tuple[Pipeline, list]:
-    """Fit scaler and k-NN under the metric; return the pipeline and the convergence warnings as sentences."""
-    classifier = CertifiedKNeighborsClassifier(metric.set_params(n_jobs=n_jobs), n_neighbors, n_jobs)
-    model = Pipeline([("scale", StandardScaler()), ("knn", classifier)])
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always", ConvergenceWarning)
-        model.fit(X, y)
-    return model, [str(w.message) for w in caught if issubclass(w.category, ConvergenceWarning)]
+    frozen = encoder.frozen_ if encoder.frozen_.any() else None
+    training = Training(X, y, tuned, frozen, radius, tune, n_neighbors, n_draws, random_state, n_jobs, progress)
+    (candidate,) = choose_candidates(["robust" if robust else "base"])
+    found = candidate.fit(training)
+    return Pipeline([("table", encoder), *found.model.steps]), found.settings, notes + found.warnings

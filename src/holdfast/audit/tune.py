@@ -7,7 +7,6 @@ from typing import Any
 
 import joblib
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import StratifiedKFold
 from sklearn.preprocessing import StandardScaler
 
@@ -103,7 +102,7 @@ def tune_lmnn(
     backend = "threading" if tune == "certified" else "loky"
     progress(stage, 0, 1)
     with warnings.catch_warnings(), joblib.parallel_config(backend=backend):
-        warnings.simplefilter("ignore", ConvergenceWarning)  # of candidates; the final fit reports its own
+        warnings.simplefilter("ignore", UserWarning)  # of candidates; the final fit reports its own
         best = search.fit(StandardScaler().fit_transform(X), y).best_params_
     return dict(sorted(best.items()))  # mu, tau, weight
 

@@ -1,48 +1,171 @@
-"""The result of an audit in one sentence."""
+"""The result of an audit in words: which model to use, on the class that matters, and whether it is worth it."""
+
+from dataclasses import dataclass, field
 
 from holdfast.numerics.formatting import number, percent
 
+_CHANCE = 0.05  # p-values above are called chance
+_MUCH_UNDECIDED = 0.05  # of the rows
 
-def verdict(models: list[dict], found: dict[str, dict], radius: float, p_value: float | None) -> dict:
-    """The result at the radius, as ``{"sentence", "detail", "tone"}``.
+
+@dataclass(frozen=True)
+class Compared:
+    """One model as the verdict sees it.
+
+    Attributes
+    ----------
+    key, method : str
+    scores : dict
+        As :func:`holdfast.audit.scores.scores` makes it.
+    p_value : float
+        Of the difference, in rows that are right and proven, to the recommended model; 1 for itself.
+    """
+
+    key: str
+    method: str
+    scores: dict
+    p_value: float = 1.0
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What to do, in one sentence, with the reasons."""
+
+    sentence: str
+    detail: str
+    tone: str
+    recommended: str
+    reasons: list[str] = field(default_factory=list)
+
+    def to_dict(self) -> dict:
+        """The same for a JSON document."""
+        return {
+            "sentence": self.sentence,
+            "detail": self.detail,
+            "tone": self.tone,
+            "recommended": self.recommended,
+            "reasons": self.reasons,
+        }
+
+
+def recommend(scores: dict[str, dict]) -> str:
+    """Key of the model with the highest balanced certified accuracy, then balanced accuracy; the first of equals."""
+
+    def merit(key: str) -> tuple[float, float]:
+        return round(scores[key]["balanced_certified"], 9), round(scores[key]["balanced_accuracy"], 9)
+
+    return max(scores, key=lambda key: (merit(key), -list(scores).index(key)))
+
+
+def verdict(
+    models: list[Compared], best: str, majority: dict, radius: float, n_rows: int, chance: float, n_classes: int
+) -> Verdict:
+    """The verdict on some models.
 
     Parameters
     ----------
-    models : list of dict
-        ``key`` and ``method``, the robust one last.
-    found : dict
-        By key: the errors at the radius, as in the summary.
+    models : list of Compared
+    best : str
+        Key of the recommended one.
+    majority : dict
+        Scores of the most frequent answer, and its ``label``.
     radius : float
-    p_value : float or None
-        Of the difference between the two certified errors.
+    n_rows, n_classes : int
+        Test rows and their classes.
+    chance : float
+        p-value of the recommended model's accuracy against guessing.
     """
-    last = models[-1]
-    robust, n = found[last["key"]], found[last["key"]]["rows"]
-    kept = 1 - robust["certified_error"]
+    own = next(model for model in models if model.key == best)
+    others = sorted((m for m in models if m.key != best), key=lambda m: -m.scores["balanced_certified"])
     where = f"within {number(radius)} standard deviations"
-    sentence = f"{percent(kept)} of the test predictions of {last['method']} are right and proven to stay so {where}"
-    detail = [f"This rests on {n} test rows."]
-    if len(models) == 1:
-        return {"sentence": sentence + ".", "detail": detail[0], "tone": "plain"}
-    first = models[0]
-    base = found[first["key"]]
-    gain = base["certified_error"] - robust["certified_error"]
-    cost = robust["clean_error"] - base["clean_error"]
-    tone = "even" if abs(gain) * n < 0.5 else "better" if gain > 0 else "worse"
-    if tone == "even":
-        sentence += f", as many as of {first['method']}."
-    else:
-        sentence += f", against {percent(1 - base['certified_error'])} of {first['method']}."
-    if abs(cost) * n < 0.5:
-        detail.insert(0, "Without an attack the two are right equally often.")
-    else:
-        less = "more" if cost < 0 else "less"
-        detail.insert(
-            0,
-            f"Without an attack {last['method']} is right {less} often: {percent(1 - robust['clean_error'])} "
-            f"against {percent(1 - base['clean_error'])}.",
+    always = f"always answering {majority['label']!r}"
+    proven = f"{percent(own.scores['certified'])} of the test rows are right and proven to stay so {where}"
+    rows = f"This rests on {n_rows} test rows."
+    if chance > _CHANCE:
+        sentence = (
+            f"Not worth it: {own.method} is no better than a guess. It is right in {percent(own.scores['accuracy'])} "
+            f"of the test rows, {always} in {percent(majority['accuracy'])} (p = {chance:.2f})."
         )
-    if tone != "even" and p_value is not None and p_value > 0.05:
-        detail[-1] = f"This rests on {n} test rows: a difference of this size could be chance (p = {p_value:.2f})."
-        tone = "unclear"
-    return {"sentence": sentence, "detail": " ".join(detail), "tone": tone}
+        return _finish(sentence, [_worst(own), rows], "worse", best)
+    against = [f"{percent(m.scores['certified'])} of {m.method}" for m in others[:1]]
+    against.append(f"{percent(majority['certified'])} of {always}")
+    if own.scores["balanced_certified"] <= 1.0 / n_classes + 1e-9 and own.scores["certified"] <= majority["certified"]:
+        subject = own.method if len(models) == 1 else "no model"
+        sentence = (
+            f"Not worth it {where}: {subject} proves more than the most frequent answer. With {own.method} {proven}, "
+            f"with {always} {percent(majority['certified'])}."
+        )
+        if len(models) == 1:
+            sentence = sentence.replace(f"{subject} proves more", f"{subject} proves no more", 1)
+        return _finish(
+            sentence, [_worst(own), _balanced(own, n_classes), *_undecided(own, others), rows], "worse", best
+        )
+    start = f"Use {own.method}" if others else own.method
+    sentence = f"{start}: {proven}, against {' and '.join(against)}."
+    tone, reasons = ("better" if others else "plain"), [_worst(own), _balanced(own, n_classes)]
+    if others:
+        told, tone = _difference(own, others[0])
+        reasons.append(told)
+    reasons += _cleaner(own, others)
+    return _finish(sentence, [*reasons, *_undecided(own, others), rows], tone, best)
+
+
+def _finish(sentence: str, reasons: list[str], tone: str, best: str) -> Verdict:
+    return Verdict(sentence, " ".join(reasons), tone, best, reasons)
+
+
+def _worst(own: Compared) -> str:
+    """The class that is found most rarely."""
+    worst = own.scores["worst"]
+    rows = f"{worst['rows']} test row{'s' if worst['rows'] != 1 else ''}"
+    if not worst["found"]:
+        return f"Worst class: of {worst['label']!r} it finds none of {rows}."
+    proven = f"{worst['proven']} of them proven" if worst["proven"] else "none of them proven"
+    return f"Worst class: of {worst['label']!r} it finds {worst['found']} of {rows}, {proven}."
+
+
+def _balanced(own: Compared, n_classes: int) -> str:
+    return (
+        f"Every class counted alike, it is right in {percent(own.scores['balanced_accuracy'])} and proven in "
+        f"{percent(own.scores['balanced_certified'])}; one answer for all has {percent(1 / n_classes)}."
+    )
+
+
+def _difference(own: Compared, other: Compared) -> tuple[str, str]:
+    """Whether the difference to the next model could be chance, and the tone."""
+    if abs(own.scores["balanced_certified"] - other.scores["balanced_certified"]) < 1e-9:
+        return f"{other.method} proves as much.", "even"
+    if other.p_value > _CHANCE:
+        return f"The difference to {other.method} could be chance (p = {other.p_value:.2f}).", "unclear"
+    p = "p < 0.001" if other.p_value < 0.001 else f"p = {other.p_value:.3f}"
+    return f"The difference to {other.method} is hardly chance ({p}).", "better"
+
+
+def _cleaner(own: Compared, others: list[Compared]) -> list[str]:
+    """A model that is right more often without any move, if there is one."""
+    best = max(others, key=lambda m: m.scores["balanced_accuracy"], default=None)
+    if best is None or best.scores["balanced_accuracy"] <= own.scores["balanced_accuracy"] + 1e-9:
+        return []
+    return [
+        f"Without moves {best.method} is right more often: {percent(best.scores['accuracy'])} of the rows against "
+        f"{percent(own.scores['accuracy'])}, balanced {percent(best.scores['balanced_accuracy'])} against "
+        f"{percent(own.scores['balanced_accuracy'])}."
+    ]
+
+
+def _undecided(own: Compared, others: list[Compared]) -> list[str]:
+    """How much is undecided, and whether it leaves open which model is better."""
+    told = []
+    if own.scores["undecided"] > _MUCH_UNDECIDED:
+        told.append(
+            f"{percent(own.scores['undecided'])} of its rows are undecided: neither proven nor changed by an attack; a "
+            "larger --budget decides more."
+        )
+    for m in others:
+        open_ = m.scores["undecided"] > _MUCH_UNDECIDED
+        if open_ and m.scores["balanced_attacked"] > own.scores["balanced_certified"]:
+            told.append(
+                f"{m.method} may hold more: {percent(m.scores['undecided'])} of its rows are undecided, and up to "
+                f"{percent(m.scores['attacked'])} may be right and stay so."
+            )
+    return told

@@ -10,6 +10,7 @@ from holdfast.persistence import save
 from holdfast.report.write import write_report
 
 MODEL = "model.holdfast"
+MODELS = "models"  # folder of everything that was compared
 _FILES = ("report.html", "report.json", "report.md", MODEL)
 
 
@@ -24,9 +25,11 @@ def check_free(folder, force: bool = False) -> None:
 
 
 def write_audit(result: AuditResult, folder, force: bool = False, summary: dict | None = None) -> dict[str, Path]:
-    """Write ``report.html``, ``report.json``, ``report.md`` and the robust model, together.
+    """Write ``report.html``, ``report.json``, ``report.md``, the recommended model and all that were compared.
 
-    All files are written to a temporary folder and moved in place at the end. Other files in ``folder`` stay.
+    ``model.holdfast`` is the recommended one; ``models/KEY.holdfast`` are all. All files are written to a temporary
+    folder and moved in place at the end. Other files in ``folder`` stay. A model that was audited as it is, is not
+    written.
 
     Parameters
     ----------
@@ -41,7 +44,7 @@ def write_audit(result: AuditResult, folder, force: bool = False, summary: dict 
     Returns
     -------
     dict of str to path
-        ``"html"``, ``"json"``, ``"md"``, ``"model"``.
+        ``"html"``, ``"json"``, ``"md"``, and, if models were trained, ``"model"`` and ``"models"``.
     """
     folder = Path(folder)
     check_free(folder, force)
@@ -49,12 +52,29 @@ def write_audit(result: AuditResult, folder, force: bool = False, summary: dict 
     temporary = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", suffix=".part", dir=folder.parent))
     try:
         paths = dict(write_report(result.summary() if summary is None else summary, temporary))
-        origin: dict = {"data": result.name, "target": result.target, "data_hash": result.data_hash}
-        origin |= {"settings": result.settings, "method": result.methods["robust"]}
-        paths["model"] = save(result.model("robust"), temporary / MODEL, **origin)
+        trained = [key for key in result.models if key != "yours"] if "yours" not in result.models else []
+        if trained:
+            _write_models(result, trained, temporary)
+            paths |= {"model": temporary / MODEL, "models": temporary / MODELS}
         folder.mkdir(exist_ok=True)
         for path in paths.values():
-            os.replace(path, folder / path.name)
+            if path.is_dir():
+                (folder / MODELS).mkdir(exist_ok=True)
+                for each in path.iterdir():
+                    os.replace(each, folder / MODELS / each.name)
+            else:
+                os.replace(path, folder / path.name)
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
     return {kind: folder / path.name for kind, path in paths.items()}
+
+
+def _write_models(result: AuditResult, keys: list[str], folder: Path) -> None:
+    """Save each model under its key, and the recommended one as ``model.holdfast``."""
+    (folder / MODELS).mkdir()
+    origin: dict = {"data": result.name, "target": result.target, "data_hash": result.data_hash}
+    for key in keys:
+        about = origin | {"settings": result.settings, "method": result.methods[key]}
+        path = save(result.model(key), folder / MODELS / f"{key}.holdfast", **about)
+        if key == result.recommended:
+            shutil.copyfile(path, folder / MODEL)

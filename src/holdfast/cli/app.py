@@ -24,14 +24,19 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-app.command("audit")(audit_command)
-app.command("fit")(fit_command)
-app.command("predict")(predict_command)
-app.command("certify")(certify_command)
-app.command("attack")(attack_command)
-app.command("report")(report_command)
-app.command("datasets")(datasets_command)
-app.command("bench", context_settings={"allow_extra_args": True, "ignore_unknown_options": True})(bench_command)
+# The short descriptions are given, because derived ones are cut off after 45 characters.
+app.command("audit", short_help="The whole job: check a table, train models, certify them, report.")(audit_command)
+app.command("fit", short_help="Train a robust model on all rows; write it to a file.")(fit_command)
+app.command("predict", short_help="Labels of new rows.")(predict_command)
+app.command("certify", short_help="How far each row may move before its answer changes.")(certify_command)
+app.command("attack", short_help="Moved rows that the model answers differently.")(attack_command)
+app.command("report", short_help="Make report.html and report.md again, or print report.json.")(report_command)
+app.command("datasets", short_help="The data sets that have a name.")(datasets_command)
+app.command(
+    "bench",
+    short_help="The paper's experiments, from a checkout.",
+    context_settings={"allow_extra_args": True, "ignore_unknown_options": True},
+)(bench_command)
 
 
 def _print_version(wanted: bool) -> None:

@@ -13,6 +13,7 @@ def attack_command(
     model: Model,
     data: Rows,
     out: Out = None,
+    id: common.Id = None,
     radius: common.Radius = 0.5,
     threat: common.ThreatFile = None,
     budget: common.Budget = 2000,
@@ -43,7 +44,8 @@ def attack_command(
     common.check_file(out, force)
     loaded = load(model)
     moves, allowed = (None, []) if threat is None else common.read_threat(threat, loaded)
-    rows = read_new_rows(loaded, read_frame(data)[0], allow_unknown)
+    table = read_frame(data)[0]
+    rows = read_new_rows(loaded, table if id is None else table.drop(columns=id, errors="ignore"), allow_unknown)
     with common.progress_bars(quiet=json) as progress:
         progress("Attacking", 0, 1)
         if moves is None:
@@ -57,6 +59,7 @@ def attack_command(
         (("prediction", found.prediction), ("changed_to", found.changed_to), ("size", found.size))
     ):
         frame.insert(position, name, column, allow_duplicates=True)
+    frame = common.number_rows(frame, table, id)
     if out is not None:
         common.write_frame(frame, out)
     changed = float((found.size <= radius).mean())
@@ -77,7 +80,9 @@ def attack_command(
             }
         )
     else:
-        print_notes([*rows.notes(), *allowed])
+        print_notes([*rows.notes(), *allowed], err=common.is_stream(out))
+        if common.is_stream(out):
+            return
         _print_attack(loaded, rows.matrix, found, names, changed, radius)
         print_line(f"All rows: {out}" if out is not None else "All rows: --out FILE, or --json.")
 

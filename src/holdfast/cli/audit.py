@@ -1,4 +1,4 @@
-"""``holdfast audit``: train, certify, attack, report."""
+"""``holdfast audit``: check, train, certify, attack, report."""
 
 from pathlib import Path
 from typing import Annotated
@@ -12,43 +12,77 @@ from holdfast.cli.terminal import print_json, print_line, print_notes, print_tab
 
 @common.reports_errors
 def audit_command(
-    data: Annotated[str, typer.Argument(help="Name of a data set (wine), or a CSV, Parquet or npz file.")],
+    data: Annotated[
+        str,
+        typer.Argument(help="Name of a data set (wine), a CSV, Parquet, Feather, Excel or npz file, or - for stdin."),
+    ],
     target: common.Target = None,
+    model: Annotated[
+        Path | None, typer.Option("--model", "-m", help="Audit this model file as it is; nothing is trained.")
+    ] = None,
     out: Annotated[Path | None, typer.Option("--out", "-o", help="Folder; by default NAME-audit.")] = None,
+    check: Annotated[bool, typer.Option("--check", help="Only look at the data, and say what was found.")] = False,
     radius: Annotated[float, typer.Option(help="Radius to certify at, in standard deviations.")] = 0.5,
+    models: Annotated[
+        list[str] | None,
+        typer.Option(metavar="MODEL", help="Compare only these: logistic, knn, base (LMNN), robust (LMNN-PL)."),
+    ] = None,
     tune: common.Tune = "certified",
     neighbors: common.Neighbors = 3,
     draws: common.Draws = 16,
     test_size: Annotated[float, typer.Option(help="Share of the rows kept for the test.")] = 0.3,
     budget: common.Budget = 2000,
     drop: common.Drop = None,
+    id: common.Id = None,
     categorical: common.Categorical = None,
+    dates: common.Dates = None,
+    missing: common.Missing = None,
+    encoding: common.Encoding = None,
+    decimal: common.Decimal = None,
+    thousands: common.Thousands = None,
     drop_unlabelled: common.DropUnlabelled = False,
+    drop_small: common.DropSmall = False,
+    merge_small: common.MergeSmall = False,
+    drop_duplicates: common.DropDuplicates = False,
     seed: common.Seed = 0,
     jobs: common.Jobs = None,
     force: common.Force = False,
     json: common.Json = False,
 ) -> None:
-    """Train a model and its robust twin, certify and attack both, write a report and the model.
+    """Check a table, train models on it, certify and attack each, say which to use; write a report and the models.
 
     Examples:
 
         holdfast audit wine
 
         holdfast audit patients.csv --target diagnosis --drop id --out results
+
+        holdfast audit --model patients.holdfast new.csv --target diagnosis
     """
     with stops_at_once():
-        from holdfast.audit import audit, summarise, write_audit
-        from holdfast.audit.write import check_free
-        from holdfast.datasets import open_data
+        from holdfast.audit.run import audit
+        from holdfast.audit.summary import summarise
+        from holdfast.audit.write import check_free, write_audit
+        from holdfast.datasets import ReadOptions, open_data
+        from holdfast.datasets.checks import Repairs
+        from holdfast.persistence import load
 
-    folder = out if out is not None else Path(f"{Path(data).stem}-audit")
-    check_free(folder, force)
-    dataset = open_data(data, target, drop=drop or (), drop_unlabelled=drop_unlabelled)
+    stem = "table" if data == common.STANDARD_STREAM else Path(data).name.removesuffix(".gz").rsplit(".", 1)[0]
+    folder = out if out is not None else Path(f"{stem}-audit")
+    if not check:
+        check_free(folder, force)
+    options = ReadOptions(encoding, decimal, thousands, tuple(missing or ()))
+    loaded = None if model is None else load(model)
+    dataset = open_data(data, target, drop=drop or (), id=id, drop_unlabelled=drop_unlabelled, options=options)
+    repairs = Repairs(drop_small, merge_small, drop_duplicates)
+    if check:
+        _print_check(dataset, categorical or (), dates or (), repairs, json)
+        return
     with common.progress_bars(quiet=json) as progress:
         result = audit(
-            dataset, radius=radius, tune=tune, n_neighbors=neighbors, n_draws=draws, test_size=test_size,
-            budget=budget, categorical=categorical or (), random_state=seed, n_jobs=jobs, progress=progress,
+            dataset, target=dataset.target_name, model=loaded, radius=radius, models=models, tune=tune,
+            n_neighbors=neighbors, n_draws=draws, test_size=test_size, budget=budget, categorical=categorical or (),
+            dates=dates or (), repairs=repairs, random_state=seed, n_jobs=jobs, progress=progress,
         )  # fmt: skip
         summary = summarise(result)
         paths = write_audit(result, folder, force, summary)
@@ -59,43 +93,73 @@ def audit_command(
                 "target": result.target,
                 "radius": radius,
                 "models": result.accuracies(),
+                "recommended": summary["recommended"],
+                "verdict": summary["verdict"],
                 "methods": result.methods,
-                "rows": {"train": len(result.X_train), "test": len(result.X_test)},
+                "rows": {"train": summary["data"]["n_train"], "test": len(result.X_test)},
+                "findings": [finding.to_dict() for finding in result.findings],
                 "notes": result.notes,
                 "seconds": result.seconds,
                 "files": paths,
             }
         )
     else:
-        _print_result(result, summary["verdict"]["sentence"], paths)
+        _print_result(result, summary, paths)
 
 
-def _print_result(result, verdict: str, paths: dict[str, Path]) -> None:
-    """Print the accuracies, the verdict, the notes and the files."""
+def _print_check(dataset, categorical, dates, repairs, json: bool) -> None:
+    """Print what is remarkable about a table."""
+    from holdfast.datasets.checks import check_dataset, describe, repair
+    from holdfast.datasets.checks.finding import all_flags
+
+    dataset = repair(dataset, repairs)
+    findings = check_dataset(dataset, categorical, dates)
+    if json:
+        print_json({"findings": [f.to_dict() for f in findings], "notes": dataset.notes})
+        return
+    n, p = dataset.X.shape
+    print_line(f"{dataset.name}: {n:,} rows, {p} columns besides {dataset.target_name}")
+    print_notes(dataset.notes)
+    if not findings:
+        print_line("Nothing remarkable was found.")
+        return
+    for sentence in describe(findings):
+        print_line(f"- {sentence}")
+    if flags := all_flags(findings):
+        print_line(f"All flags: {flags}")
+
+
+def _print_result(result, summary: dict, paths: dict[str, Path]) -> None:
+    """Print the comparison, the verdict with its reasons, the notes and the files."""
     from holdfast.numerics.formatting import percent
 
-    n_train, n_test, p = len(result.X_train), len(result.X_test), len(result.feature_names)
-    print_line(
-        f"{result.name}: {n_train:,} training rows, {n_test:,} test rows, {p} features, {len(result.classes)} classes"
-    )
-    found, radius = result.accuracies(), result.radius
-    headings = {"Share of the test rows": "left"}
-    headings |= {f"{which}: {result.methods[which]}": "right" for which in found}
-    rows = [
-        [words, *(percent(each[key]) for each in found.values())]
-        for words, key in (
-            ("predicted right", "accuracy"),
-            (f"... and no attack up to {radius:g} changed it", "attacked"),
-            (f"... and proven: no move up to {radius:g} can", "certified"),
-        )
-    ]
-    rows.append(["Median proven distance", *(f"{each['median_radius']:.2f}" for each in found.values())])
+    data, radius, extent = summary["data"], result.radius, result.extent
+    trained = f"{data['n_train']:,} training rows, " if data["n_train"] else ""
+    size = f"{data['n_test']:,} test rows, {data['n_columns']} columns, {data['n_classes']} classes"
+    print_line(f"{result.name}: {trained}{size}")
+    headings = {f"Share of the test rows, radius {radius:g}": "left"}
+    headings |= dict.fromkeys(("right", "balanced", "proven", "balanced ", "undecided", "median radius"), "right")
+    rows = []
+    for key, own in result.accuracies().items():
+        name = f"always {own['label']}" if key == "majority" else result.methods[key]
+        kinds = ("accuracy", "balanced_accuracy", "certified", "balanced_certified", "undecided")
+        median = "-" if key == "majority" else _reach(own["median_radius"], extent)
+        rows.append([name, *(percent(own[kind]) for kind in kinds), median])
     print_table(headings, rows)
-    print_line(verdict)
+    print_line(summary["verdict"]["sentence"])
+    for reason in summary["verdict"]["reasons"]:
+        print_line(f"- {reason}")
     print_line(
-        "Distances are in standard deviations, over all features together: 0.5 is half a deviation of one feature, "
-        "or a quarter of a deviation of each of four.",
+        "Proven: right, and no move up to the radius changes it. Distances are in standard deviations, over all "
+        "columns together: 0.5 is half a deviation of one column, or a quarter of a deviation of each of four. Balanced: every "
+        "class counts alike."
     )
     print_notes(result.notes)
     print_line(f"Time: {sum(result.seconds.values()):.0f} s")
-    print_line(f"Report: {paths['html']}   Model: {paths['model']}")
+    model = f"   Model: {paths['model']}   All models: {paths['models']}" if "model" in paths else ""
+    print_line(f"Report: {paths['html']}{model}")
+
+
+def _reach(radius: float, extent: float) -> str:
+    """A radius; one larger than the data themselves is said to be."""
+    return "beyond the data" if radius > extent else f"{radius:.2f}"

@@ -7,7 +7,7 @@ import typer
 from holdfast.cli import common
 from holdfast.cli.interrupts import stops_at_once
 from holdfast.cli.predict import Model, Out, Rows
-from holdfast.cli.terminal import print_json, print_line, print_notes, print_table
+from holdfast.cli.terminal import print_error, print_json, print_line, print_notes, print_table
 
 _SHOWN = 10  # rows printed
 
@@ -18,6 +18,10 @@ def certify_command(
     data: Rows,
     target: Annotated[str | None, typer.Option("--target", "-t", help="Column of true labels, if known.")] = None,
     out: Out = None,
+    id: common.Id = None,
+    encoding: common.Encoding = None,
+    decimal: common.Decimal = None,
+    thousands: common.Thousands = None,
     radius: common.Radius = 0.5,
     threat: common.ThreatFile = None,
     budget: common.Budget = 2000,
@@ -38,8 +42,9 @@ def certify_command(
     """
     with stops_at_once():
         from holdfast.audit.new_rows import read_new_rows, split_encoder
-        from holdfast.audit.tables import certify_table, read_labelled
+        from holdfast.audit.tables import certify_table, data_notes, read_labelled, vote_share
         from holdfast.certificates.certify import certify
+        from holdfast.datasets import ReadOptions
         from holdfast.numerics.formatting import percent
         from holdfast.numerics.frames import with_names
         from holdfast.persistence import load
@@ -47,8 +52,8 @@ def certify_command(
     common.check_file(out, force)
     loaded = load(model)
     moves, allowed = (None, []) if threat is None else common.read_threat(threat, loaded)
-    table, y = read_labelled(loaded, data, target)
-    rows = read_new_rows(loaded, table, allow_unknown)
+    table, y = read_labelled(loaded, data, target, ReadOptions(encoding, decimal, thousands))
+    rows = read_new_rows(loaded, table if id is None else table.drop(columns=id, errors="ignore"), allow_unknown)
     with common.progress_bars(quiet=json) as progress:
         options: dict = {"budget": budget, "n_jobs": jobs, "progress": lambda n, of: progress("Certifying", n, of)}
         if moves is None:
@@ -56,9 +61,14 @@ def certify_command(
         else:
             inner = split_encoder(loaded)[1]
             found = certify(inner, with_names(rows.matrix, inner), y, threat=moves, **options)
-    frame = found.to_frame()
+    far, notes = data_notes(loaded, rows)
+    frame = common.number_rows(found.to_frame(), table, id)
+    for name, column in (("share", vote_share(loaded, rows)), ("far", far)):
+        if column is not None:
+            frame[name] = column
     if out is not None:
         common.write_frame(frame, out)
+    told = print_line if not common.is_stream(out) else print_error
     stable = float((found.radius > radius).mean())
     right = None if y is None else float(found.certified_accuracy(radii=radius))
     if json:
@@ -66,15 +76,22 @@ def certify_command(
         totals |= rows.to_dict() | ({"threat": allowed} if allowed else {})
         print_json({**totals, "units": found.units, "certificates": frame.to_dict(orient="list")})
         return
-    print_notes([*rows.notes(), *allowed])
-    print_line(f"{percent(stable)} of {len(found):,} predictions hold against any move up to {radius:g}.")
+    print_notes([*rows.notes(), *notes, *allowed], err=common.is_stream(out))
+    told(f"{percent(stable)} of {len(found):,} predictions hold against any move up to {radius:g}.")
     if right is not None:
-        print_line(f"{percent(right)} are right and hold: the certified accuracy.")
+        told(f"{percent(right)} are right and hold: the certified accuracy.")
+    if common.is_stream(out):
+        return
     print_line(f"Radii are in {found.units}; the least certain rows:")
     print_table(
         dict.fromkeys(("row", "prediction", "no move below", "a move that changes it"), "right"),
         [
-            (str(row + 1), str(found.prediction[row]), f"{found.radius[row]:.4g}", f"{found.upper[row]:.4g}")
+            (
+                str(row + 1) if "id" not in frame else f"{row + 1} ({frame['id'][row]})",
+                str(found.prediction[row]),
+                f"{found.radius[row]:.4g}",
+                f"{found.upper[row]:.4g}",
+            )
             for row in found.radius.argsort(kind="stable")[:_SHOWN]
         ],
     )

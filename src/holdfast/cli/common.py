@@ -5,6 +5,8 @@ Imported before every command, ``--help`` included, so nothing heavy is imported
 
 import os
 import sys
+import threading
+import time
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -18,15 +20,35 @@ from holdfast.cli.interrupts import INTERRUPTED, STOPPED
 from holdfast.cli.terminal import Warnings, print_error
 
 USER_ERROR = 1
+STANDARD_STREAM = "-"  # input or output
+_SECONDS = 10.0  # between signs of life where there is no terminal
 
 Target = Annotated[str | None, typer.Option("--target", "-t", help="Column to predict; needed for tables.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON, for machines.")]
 Force = Annotated[bool, typer.Option("--force", help="Replace existing results.")]
 Jobs = Annotated[int | None, typer.Option(help="Threads; by default one for each processor.", min=1)]
-Drop = Annotated[list[str] | None, typer.Option(help="Column to leave out; may be given several times.")]
-Categorical = Annotated[
-    list[str] | None, typer.Option(help="Column of numbers that are codes of categories; may be given several times.")
+Drop = Annotated[
+    list[str] | None, typer.Option(metavar="COLUMN", help="Column to leave out; may be given several times.")
 ]
+Categorical = Annotated[
+    list[str] | None,
+    typer.Option(metavar="COLUMN", help="Column of numbers that are codes of categories; may be given several times."),
+]
+Dates = Annotated[
+    list[str] | None,
+    typer.Option(metavar="COLUMN", help="Column of dates, to be days since 1970; may be given several times."),
+]
+Id = Annotated[str | None, typer.Option("--id", metavar="COLUMN", help="Column that names the rows; no feature.")]
+Missing = Annotated[
+    list[str] | None,
+    typer.Option(metavar="VALUE", help="Value that stands for a missing one, as --missing=-999; several times."),
+]
+Encoding = Annotated[str | None, typer.Option(help="Encoding of a text file; found by itself if not given.")]
+Decimal = Annotated[str | None, typer.Option(help="Sign before decimals, . or ,; found by itself if not given.")]
+Thousands = Annotated[str | None, typer.Option(help="Sign between thousands; found by itself if not given.")]
+DropSmall = Annotated[bool, typer.Option("--drop-small", help="Leave out classes with too few rows.")]
+MergeSmall = Annotated[bool, typer.Option("--merge-small", help="Merge classes with too few rows into one.")]
+DropDuplicates = Annotated[bool, typer.Option("--drop-duplicates", help="Leave out rows that repeat an earlier one.")]
 DropUnlabelled = Annotated[bool, typer.Option("--drop-unlabelled", help="Leave out rows without a label.")]
 Seed = Annotated[int, typer.Option(help="Random seed.", min=0)]
 Tune = Annotated[str, typer.Option(help="Tune by: certified (accuracy), accuracy (as in the paper), or none.")]
@@ -55,8 +77,14 @@ def reports_errors(command: Callable) -> Callable:
     def run(*args, **kwargs):
         try:
             with warnings.catch_warnings():
-                warnings.showwarning = Warnings()
-                return command(*args, **kwargs)
+                gathered = Warnings()
+                warnings.showwarning = gathered
+                try:
+                    result = command(*args, **kwargs)
+                finally:
+                    gathered.tell()
+            sys.stdout.flush()  # here, so that a reader that has gone is noticed
+            return result
         except KeyboardInterrupt:
             _fail(STOPPED, INTERRUPTED)
         except BrokenPipeError:  # the reader of our output has gone
@@ -93,10 +121,10 @@ def _fail(sentence: str, code: int) -> None:
 
 @contextmanager
 def progress_bars(quiet: bool = False, certifies: bool = True) -> Iterator[Callable[[str, int, int], None]]:
-    """Show ``progress(stage, done, total)`` as bars on standard error, if it is a terminal and not ``quiet``.
+    """Show ``progress(stage, done, total)`` on standard error, unless ``quiet``: bars on a terminal, else lines.
 
-    If the kernels, those of certificates or else those of training, have yet to be compiled, say so: no bar moves
-    meanwhile.
+    Without a terminal a line tells every ten seconds what is being done. If the kernels, those of certificates or else
+    those of training, have yet to be compiled, say so: no bar moves meanwhile.
     """
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
@@ -116,8 +144,34 @@ def progress_bars(quiet: bool = False, certifies: bool = True) -> Iterator[Calla
             tasks[stage] = bars.add_task(stage, total=total)
         bars.update(tasks[stage], completed=done, total=total)
 
+    if not shown and not quiet:
+        with lines_every(_SECONDS) as progress_line:
+            yield progress_line
+        return
     with bars:
         yield progress
+
+
+@contextmanager
+def lines_every(seconds: float) -> Iterator[Callable[[str, int, int], None]]:
+    """Print the latest stage on standard error every so many seconds; nothing if the work is done before."""
+    latest: dict[str, str] = {"line": "starting"}
+    done, began = threading.Event(), time.monotonic()
+
+    def progress(stage: str, done: int, total: int) -> None:
+        latest["line"] = stage if total <= 1 else f"{stage}, {done} of {total}"
+
+    def print_lines() -> None:
+        while not done.wait(seconds):
+            print_error(f"{latest['line']} ({time.monotonic() - began:.0f} s)")
+
+    thread = threading.Thread(target=print_lines, daemon=True)
+    thread.start()
+    try:
+        yield progress
+    finally:
+        done.set()
+        thread.join()
 
 
 def _compiling_notice(certifies: bool) -> str | None:
@@ -149,7 +203,7 @@ def read_threat(path: Path, model):
 
 def check_file(path: Path | None, force: bool) -> None:
     """Refuse to replace a file unless ``force``, and a folder that does not exist; called before the work."""
-    if path is None:
+    if path is None or is_stream(path):
         return
     if path.exists() and not force:
         raise FileExistsError(f"{path} is already there: choose another name (--out), or --force.")
@@ -159,10 +213,39 @@ def check_file(path: Path | None, force: bool) -> None:
         raise FileNotFoundError(f"There is no folder {path.parent}.")
 
 
+def is_stream(path: Path | None) -> bool:
+    """True for ``-``, standard output."""
+    return path is not None and str(path) == STANDARD_STREAM
+
+
+def number_rows(frame, table, id: str | None = None):
+    """The frame with the number of each row in the user's table, from 1, and its name, if it has one, in front.
+
+    Parameters
+    ----------
+    frame : data frame
+        One row for each row of the table.
+    table : data frame
+        As it was read.
+    id : str, optional
+        Column of the table that names the rows.
+    """
+    from holdfast.datasets.table import row_names
+
+    frame, names = frame.reset_index(drop=True), row_names(table, id)
+    frame.insert(0, "row", range(1, len(frame) + 1), allow_duplicates=True)
+    if names is not None:
+        frame.insert(1, "id", names, allow_duplicates=True)
+    return frame
+
+
 def write_frame(frame, path: Path) -> None:
-    """Write a data frame as Parquet if the name ends so, else as CSV; the whole file or none."""
+    """Write a data frame as Parquet if the name ends so, else as CSV, to standard output for ``-``; all or nothing."""
     from holdfast.files import written_atomically
 
+    if is_stream(path):
+        frame.to_csv(sys.stdout, index=False)
+        return
     with written_atomically(path) as file:
         if path.suffix.lower() == ".parquet":
             frame.to_parquet(file, index=False)

@@ -12,7 +12,7 @@ from holdfast.cli.terminal import print_json, print_line, print_notes
 
 @common.reports_errors
 def fit_command(
-    data: Annotated[str, typer.Argument(help="Name of a data set (wine), or a CSV, Parquet or npz file.")],
+    data: Annotated[str, typer.Argument(help="Name of a data set (wine), a table in a file, or - for stdin.")],
     out: Annotated[Path, typer.Option("--out", "-o", help="The model file to write.")],
     target: common.Target = None,
     base: Annotated[bool, typer.Option("--base", help="LMNN without the perturbation loss.")] = False,
@@ -22,7 +22,15 @@ def fit_command(
     draws: common.Draws = 16,
     drop: common.Drop = None,
     categorical: common.Categorical = None,
+    dates: common.Dates = None,
+    missing: common.Missing = None,
+    encoding: common.Encoding = None,
+    decimal: common.Decimal = None,
+    thousands: common.Thousands = None,
     drop_unlabelled: common.DropUnlabelled = False,
+    drop_small: common.DropSmall = False,
+    merge_small: common.MergeSmall = False,
+    drop_duplicates: common.DropDuplicates = False,
     seed: common.Seed = 0,
     jobs: common.Jobs = None,
     force: common.Force = False,
@@ -37,16 +45,19 @@ def fit_command(
         holdfast fit patients.csv --target diagnosis --out patients.holdfast --tune none
     """
     with stops_at_once():
-        from holdfast.audit import train
-        from holdfast.datasets import open_data
+        from holdfast.audit.train import train
+        from holdfast.datasets import ReadOptions, open_data
+        from holdfast.datasets.checks import Repairs
         from holdfast.persistence import save
 
     common.check_file(out, force)
-    dataset = open_data(data, target, drop=drop or (), drop_unlabelled=drop_unlabelled)
+    options = ReadOptions(encoding, decimal, thousands, tuple(missing or ()))
+    dataset = open_data(data, target, drop=drop or (), drop_unlabelled=drop_unlabelled, options=options)
     with common.progress_bars(quiet=json, certifies=tune == "certified") as progress:
         model, settings, notes = train(
             dataset, robust=not base, radius=radius, tune=tune, n_neighbors=neighbors, n_draws=draws,
-            categorical=categorical or (), random_state=seed, n_jobs=jobs, progress=progress,
+            categorical=categorical or (), dates=dates or (), random_state=seed, n_jobs=jobs, progress=progress,
+            repairs=Repairs(drop_small, merge_small, drop_duplicates),
         )  # fmt: skip
     save(model, out, data=dataset.name, target=dataset.target_name, data_hash=dataset.digest, settings=settings)
     if json:

@@ -10,8 +10,12 @@ from holdfast.cli.interrupts import stops_at_once
 from holdfast.cli.terminal import print_json, print_line, print_lines, print_notes
 
 Model = Annotated[Path, typer.Argument(help="A model file, from `holdfast fit` or `holdfast audit`.")]
-Rows = Annotated[str, typer.Argument(help="The rows: a CSV, Parquet or npz file, or the name of a data set.")]
-Out = Annotated[Path | None, typer.Option("--out", "-o", help="File to write, CSV or Parquet by its name.")]
+Rows = Annotated[
+    str, typer.Argument(help="The rows: a CSV, Parquet, Feather or npz file, the name of a data set, or - for stdin.")
+]
+Out = Annotated[
+    Path | None, typer.Option("--out", "-o", help="File to write, CSV or Parquet by its name; - for stdout.")
+]
 
 
 @common.reports_errors
@@ -19,6 +23,10 @@ def predict_command(
     model: Model,
     data: Rows,
     out: Out = None,
+    id: common.Id = None,
+    encoding: common.Encoding = None,
+    decimal: common.Decimal = None,
+    thousands: common.Thousands = None,
     allow_unknown: common.AllowUnknown = False,
     force: common.Force = False,
     json: common.Json = False,
@@ -30,25 +38,35 @@ def predict_command(
         holdfast predict wine-audit/model.holdfast new.csv
 
         holdfast predict patients.holdfast new.parquet --out labels.csv
+
+        cat new.csv | holdfast predict patients.holdfast - --out - | head
     """
     with stops_at_once():
         from pandas import DataFrame
 
         from holdfast.audit.new_rows import read_new_rows
-        from holdfast.audit.tables import predict_table, read_frame
+        from holdfast.audit.tables import predict_table, read_frame, vote_share
+        from holdfast.datasets import ReadOptions
         from holdfast.persistence import load
 
     common.check_file(out, force)
     loaded = load(model)
-    rows = read_new_rows(loaded, read_frame(data)[0], allow_unknown)
+    table = read_frame(data, ReadOptions(encoding, decimal, thousands))[0]
+    rows = read_new_rows(loaded, table if id is None else table.drop(columns=id, errors="ignore"), allow_unknown)
     labels = predict_table(loaded, rows)
+    frame = DataFrame({"prediction": labels})
+    share = vote_share(loaded, rows)
+    if share is not None:
+        frame["share"] = share
+    frame = common.number_rows(frame, table, id)
     if out is not None:
-        common.write_frame(DataFrame({"prediction": labels}), out)
+        common.write_frame(frame, out)
     if json:
-        print_json({"rows": len(labels), "prediction": labels, "file": out, **rows.to_dict()})
+        told = {"rows": len(labels), "prediction": labels, "file": out, **rows.to_dict()}
+        print_json(told | {name: frame[name] for name in ("id", "share") if name in frame})
         return
-    print_notes(rows.notes(), err=out is None)
-    if out is not None:
-        print_line(f"{len(labels):,} predictions: {out}")
-    else:
+    print_notes(rows.notes(), err=out is None or common.is_stream(out))
+    if out is None:
         print_lines(["prediction", *labels.tolist()])
+    elif not common.is_stream(out):
+        print_line(f"{len(labels):,} predictions: {out}")

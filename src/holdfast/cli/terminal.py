@@ -63,17 +63,26 @@ def print_json(value) -> None:
 
 
 class Warnings:
-    """Prints each warning once, as one line; to be ``warnings.showwarning``."""
+    """Gathers warnings, to tell them as one line at the end; to be ``warnings.showwarning``."""
 
     def __init__(self) -> None:
-        self._printed: set[str] = set()
+        self._counts: dict[str, int] = {}
 
     def __call__(self, message, category, filename, lineno, file=None, line=None) -> None:
-        """Print a warning, unless it was printed before."""
-        text = str(message)
-        if text not in self._printed:
-            self._printed.add(text)
-            print_error(f"warning: {text}")
+        """Remember a warning."""
+        text = " ".join(str(message).split())
+        self._counts[text] = self._counts.get(text, 0) + 1
+
+    def tell(self) -> None:
+        """Print what was warned of: the first of each kind, and how many more there were."""
+        if not self._counts:
+            return
+        first, *others = self._counts
+        total = sum(self._counts.values())
+        more = (
+            f" ({total - 1} more warning{'s' if total > 2 else ''}, {len(others) + 1} different)" if total > 1 else ""
+        )
+        print_error(f"note: {first}{more}")
 
 
 def print_usage_error(error) -> int:

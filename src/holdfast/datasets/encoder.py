@@ -156,6 +156,10 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         """Names of the matrix's columns."""
         return np.asarray(self.feature_names_, dtype=object)
 
+    def origins(self) -> list[str]:
+        """For each of the matrix's columns the column of the table it is from."""
+        return [name for name in self.columns_ for _ in self.categories_.get(name, [name])]
+
     def notes(self, X) -> list[str]:
         """Remarks on the values of this table that were filled or encoded, in sentences."""
         table, remarks = self._with_days(_table(X, self.columns_)), []

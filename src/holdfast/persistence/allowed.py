@@ -17,6 +17,7 @@ SKLEARN_TYPES = {
     "sklearn.decomposition._truncated_svd.TruncatedSVD",
     "sklearn.discriminant_analysis.LinearDiscriminantAnalysis",
     "sklearn.feature_selection._variance_threshold.VarianceThreshold",
+    "sklearn.linear_model._logistic.LogisticRegression",
     "sklearn.neighbors._nca.NeighborhoodComponentsAnalysis",
     "sklearn.neighbors._classification.KNeighborsClassifier",
 }

@@ -13,6 +13,7 @@ import numpy as np
 from sklearn.decomposition import PCA, TruncatedSVD
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.feature_selection import VarianceThreshold
+from sklearn.linear_model import LogisticRegression
 from sklearn.neighbors import NeighborhoodComponentsAnalysis
 from sklearn.preprocessing import (
     FunctionTransformer,
@@ -78,6 +79,7 @@ ATTRIBUTES: dict[type, dict[str, Attribute]] = {
     },
     TruncatedSVD: {"components_": Attribute("rp")},
     NeighborhoodComponentsAnalysis: {"components_": Attribute("rp")},
+    LogisticRegression: {"coef_": Attribute("sp"), "intercept_": Attribute("s")},
     LinearDiscriminantAnalysis: {
         "scalings_": Attribute("pr", optional=True),
         "xbar_": Attribute("p", optional=True),
@@ -112,11 +114,13 @@ def _function_transformer(step: FunctionTransformer) -> None:
     check_attributes(step)
 
 
-def _discriminant(step: LinearDiscriminantAnalysis) -> None:
+def _linear_classifier(step) -> None:
+    """``coef_`` has a row for each class; one for two classes."""
+    name = type(step).__name__
     check_attributes(step)
-    check_classes("LinearDiscriminantAnalysis", step.classes_, at_least=2)
+    check_classes(name, step.classes_, at_least=2)
     if len(step.coef_) != (1 if len(step.classes_) == 2 else len(step.classes_)):
-        raise ValueError(f"LinearDiscriminantAnalysis: coef_ must have a row for each class: {ADVICE}.")
+        raise ValueError(f"{name}: coef_ must have a row for each class: {ADVICE}.")
 
 
 def _learner(learner: MetricLearner) -> None:
@@ -175,7 +179,8 @@ CHECKS: list[tuple[type, Callable[..., None]]] = [
     (MetricLearner, _learner),
     (TableEncoder, _encoder),
     (FunctionTransformer, _function_transformer),
-    (LinearDiscriminantAnalysis, _discriminant),
+    (LinearDiscriminantAnalysis, _linear_classifier),
+    (LogisticRegression, _linear_classifier),
     (LabelEncoder, lambda encoder: check_classes("LabelEncoder", encoder.classes_)),
     (np.random.RandomState, _random_state),
     *((kind, check_attributes) for kind in ATTRIBUTES),

@@ -52,13 +52,14 @@ def _script_data(summary: dict) -> dict:
     """The part of the summary that hovering and the slider use."""
     curve, metric = summary["curve"], summary["metric"]
     return {
-        "models": summary["models"],
+        "models": [{"key": model["key"], "method": model["method"]} for model in summary["models"]],
         "rows": summary["data"]["n_test"],
         "radii": curve["radii"],
         "at": curve["at"],
         "curves": {
             key: {kind: own[kind] for kind in ("certified", "attacked")} for key, own in curve["models"].items()
         },
+        "by_row": summary["rows"],
         "features": metric["features"] if metric else [],
         "matrices": {key: own["matrix"] for key, own in metric["models"].items()} if metric else {},
     }

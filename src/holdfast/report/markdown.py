@@ -25,38 +25,63 @@ def render_markdown(summary: dict) -> str:
         "",
         f"**{escape(summary['verdict']['sentence'])}** {escape(summary['verdict']['detail'])}",
         "",
-        f"## Errors within {number(radius)} standard deviations",
+        f"## The models within {number(radius)} standard deviations",
         "",
-        "| model | clean error | attacked error | certified error | median radius |",
-        "|---|---:|---:|---:|---:|",
+        "| model | right | balanced | not attacked | proven | proven, balanced | undecided | median radius |",
+        "|---|---:|---:|---:|---:|---:|---:|---:|",
     ]
+    best = next(model for model in summary["models"] if model["key"] == summary["recommended"])
     for model in summary["models"]:
-        own = summary["at_radius"][model["key"]]
-        errors = " | ".join(percent(own[f"{kind}_error"]) for kind in ("clean", "attacked", "certified"))
-        median = number(summary["radii"]["models"][model["key"]]["median"])
-        lines.append(f"| {escape(model['method'])} | {errors} | {median} |")
+        median = summary["radii"]["models"][model["key"]]["median"]
+        lines.append(_row(model["method"], summary["scores"][model["key"]], _reach(median, data["extent"])))
+    lines.append(_row(f"always {summary['majority']['label']}", summary["majority"], "–"))
     lines += [
         "",
-        "Clean ≤ attacked ≤ certified; the error under the worst attack lies between the last two.",
+        "Proven ≤ not attacked ≤ right; the truth under the worst attack lies between the first two. Balanced: every "
+        "class counts alike.",
         "",
-        f"## Easiest to change ({escape(summary['models'][-1]['method'])})",
+        f"## Class by class ({escape(best['method'])}), the worst first",
         "",
     ]
-    for each in summary["predictions"][summary["models"][-1]["key"]]["least"][:5]:
+    for each in summary["classes"]["rows"][:20]:
+        own = each["models"][best["key"]]
+        lines.append(
+            f"- {escape(each['label'])} ({escape(each['support'])} rows): {percent(own['accuracy'])} found, "
+            f"{percent(own['certified'])} proven."
+        )
+    if summary["findings"]:
+        lines += ["", "## Look at the data first", ""]
+        for finding in summary["findings"]:
+            column = f"{escape(finding['column'])} " if finding["column"] else ""
+            lines.append(f"- {column}{escape(finding['sentence'])}. {escape(finding['flag'])}".rstrip())
+    lines += ["", f"## Easiest to change ({escape(best['method'])})", ""]
+    for each in summary["predictions"][best["key"]]["least"][:5]:
         becomes = f", and {escape(each['prediction'])} becomes {escape(each['becomes'])}" if each["becomes"] else ""
         others = f" (and {escape(each['others'])} other features by less)" if each["others"] else ""
-        where = f"Test row {escape(each['row'])} (radius {number(each['radius'])})"
+        named = f" ({escape(each['id'])})" if each["id"] is not None else ""
+        where = f"Row {escape(each['row'])}{named} (radius {_reach(each['radius'], data['extent'])})"
         lines.append(f"- {where}: {escape(each['sentence'])}{others}{becomes}.")
     lines += ["", "## Where this comes from", ""]
     lines += [f"- {escape(note)}" for note in summary["notes"]]
     lines.append(
         f"- {escape(data['n_train'])} training rows, {escape(data['n_test'])} test rows, "
-        f"{escape(data['n_features'])} features, {escape(data['n_classes'])} classes of {escape(data['target'])}; "
+        f"{escape(data['n_columns'])} columns, {escape(data['n_classes'])} classes of {escape(data['target'])}; "
         f"SHA-256 of the data: `{escape(data['hash'] or '–')}`."
     )
     versions = ", ".join(f"{escape(k)} {escape(v)}" for k, v in summary["versions"].items())
     lines.append(f"- Made {escape(summary['created'])}" + (f" with {versions}." if versions else "."))
     return "\n".join(lines) + "\n"
+
+
+def _row(name: str, scores: dict, median: str) -> str:
+    """One line of the table of models."""
+    kinds = ("accuracy", "balanced_accuracy", "attacked", "certified", "balanced_certified", "undecided")
+    return f"| {escape(name)} | {' | '.join(percent(scores[kind]) for kind in kinds)} | {median} |"
+
+
+def _reach(radius: float | None, extent: float | None) -> str:
+    """A radius; one larger than the data themselves is said to be."""
+    return "beyond the data" if radius is None or (extent and radius > extent) else number(radius)
 
 
 def escape(value) -> str:

@@ -1,7 +1,7 @@
 """The summary of an audit: how it is recognised, and which format of it this version shows."""
 
 KIND = "holdfast audit"
-FORMAT = 1
+FORMAT = 2
 
 
 def check_summary(summary: dict) -> None:

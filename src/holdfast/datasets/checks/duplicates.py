@@ -14,8 +14,8 @@ def check_duplicates(table: TableView) -> Iterator[Finding]:
     if repeated.sum() > _WORTH_SAYING * table.n_rows:
         yield Finding(
             None, "duplicates",
-            f"{int(repeated.sum())} of {table.n_rows} rows repeat an earlier one: test rows that also are training rows "
-            "are easy, and every number here too good", "--drop-duplicates",
+            f"{int(repeated.sum())} of {table.n_rows} rows repeat an earlier one: test rows that also are training "
+            "rows are easy, and every number here too good", "--drop-duplicates",
         )  # fmt: skip
 
 

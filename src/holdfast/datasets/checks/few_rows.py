@@ -11,6 +11,6 @@ def check_few_rows(table: TableView) -> Iterator[Finding]:
     n, p = table.frame.shape
     if p >= n:
         yield Finding(
-            None, "few rows", f"The table has {p} columns and {n} rows: with so few, every difference between models may "
-            "be chance"
+            None, "few rows", f"The table has {p} columns and {n} rows: with so few, every difference between models "
+            "may be chance"
         )  # fmt: skip

@@ -33,7 +33,7 @@ def check_leaks(table: TableView) -> Iterator[Finding]:
         if recall.mean() >= _SUSPICIOUS:
             yield Finding(
                 str(name), "leak",
-                f"alone tells {table.target!r} in {100 * recall.mean():.0f} % of the rows: is it known only afterwards?",
+                f"alone tells {table.target!r} in {100 * recall.mean():.0f} % of the rows; is it known only afterwards",
                 flag_for("--drop", str(name)),
             )  # fmt: skip
 

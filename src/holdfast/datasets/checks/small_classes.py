@@ -22,7 +22,7 @@ def check_small_classes(table: TableView) -> Iterator[Finding]:
     """Every class needs a few rows in training, in tuning and in the test."""
     names, counts = small_classes(table.y)
     if names:
-        count = counts[0]
+        count, *_ = counts
         listed = f"The class {names[0]!s} has {count} row{'s' if count > 1 else ''}"
         if len(names) > 1:
             listed = f"{len(names)} classes have too few rows, such as {names[0]!s} with {count}"

@@ -43,8 +43,8 @@ def convert_number_words(frame, separator: str, options: ReadOptions):
         if "thousands" not in found.values() and separator != ",":
             example = next(v for v in words[open_ones[0]] if v is not None and "," in v)
             raise ValueError(
-                f"Column {open_ones[0]!r} has numbers such as {example!r}: say whether the comma stands before decimals "
-                "(--decimal ,) or between thousands (--thousands ,)."
+                f"Column {open_ones[0]!r} has numbers such as {example!r}: say whether the comma stands before "
+                "decimals (--decimal ,) or between thousands (--thousands ,)."
             )
         decimal = "."
     _refuse_points_as_thousands(frame, decimal, options)
@@ -122,6 +122,6 @@ def _refuse_points_as_thousands(frame, decimal: str | None, options: ReadOptions
             if (np.abs(broken * 100 - np.round(broken * 100)) < 1e-6).all():
                 continue  # 4.25 has two decimals: a point before decimals
             raise ValueError(
-                f"Other columns have decimal commas, but {short_name(name)!r} has numbers such as {broken[0]:.3f}: if its "
-                "points stand between thousands say --thousands . , otherwise write it with commas too."
+                f"Other columns have decimal commas, but {short_name(name)!r} has numbers such as {broken[0]:.3f}: if "
+                "its points stand between thousands say --thousands . , otherwise write it with commas too."
             )

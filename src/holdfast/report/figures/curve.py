@@ -27,6 +27,8 @@ def accuracy_curve(summary: dict, width: float, height: float) -> Chart:
         chart.path(f"curve m{k}", low)
         chart.path(f"curve thin m{k}", high)
     floor = height - chart.bottom
+    constant = chart.y(summary["majority"]["accuracy"])
+    chart.put("line", "constant", x1=chart.left, x2=width - chart.right, y1=constant, y2=constant)
     chart.put("line", "cursor", x1=chart.x(radii[at]), x2=chart.x(radii[at]), y1=chart.top, y2=floor)
     for k, model in enumerate(summary["models"]):
         value = curve["models"][model["key"]]["certified"][at]

@@ -20,7 +20,7 @@ def histograms(models: list[dict], edges: list[float], found: dict, x_label: str
     panel, gap, top, bottom = 112.0, 30.0, 24.0, 42.0
     shown = [(k, model) for k, model in enumerate(models) if model["key"] in found]
     height = top + len(shown) * (panel + gap) - gap + bottom
-    medians = "; ".join(f"{m['method']}: median {number(found[m['key']]['median'])}" for _, m in shown)
+    medians = "; ".join(f"{m['method']}: {_median(found[m['key']], edges[-1])}" for _, m in shown)
     chart = Chart(440, height, f"{label} {medians}.", left=40, top=top)
     chart.spans((edges[0], edges[-1]), (0, 1))
     most = max(1, *(c + w for _, m in shown for c, w in zip(*_parts(found[m["key"]]), strict=True)))
@@ -46,12 +46,16 @@ def histograms(models: list[dict], edges: list[float], found: dict, x_label: str
                     base -= size
         chart.put("line", "axis", x1=chart.left, x2=chart.width - chart.right, y1=floor, y2=floor)
         chart.text(f"series m{k}", chart.left, floor - panel - 8, model["method"], "start")
-        median = f"median {number(own['median'])}" if own["median"] is not None else "median: no limit"
-        chart.text("tick", chart.width - chart.right, floor - panel - 8, median, "end")
+        chart.text("tick", chart.width - chart.right, floor - panel - 8, _median(own, edges[-1]), "end")
         if own["median"] is not None and edges[0] <= own["median"] <= edges[-1]:
             at = chart.x(own["median"])
             chart.put("line", f"median m{k}", x1=at, x2=at, y1=floor - panel, y2=floor)
     return chart
+
+
+def _median(own: dict, end: float) -> str:
+    inside = own["median"] is not None and own["median"] <= end
+    return f"median {number(own['median'])}" if inside else "median beyond the axis"
 
 
 def _parts(own: dict) -> tuple[list[int], list[int]]:

@@ -3,6 +3,10 @@
 (function () {
   var root = document.documentElement;
   root.classList.add("js");
+  try {
+    var theme = localStorage.getItem("holdfast-theme");
+    if (theme === "light" || theme === "dark") { root.dataset.theme = theme; }
+  } catch (refused) { /* a page without storage */ }
   var s = JSON.parse(document.getElementById("summary").textContent);
   var radii = s.radii, n = s.rows;
   var slider = document.getElementById("radius"), shown = document.getElementById("radius-value");
@@ -43,6 +47,7 @@
       out("stack").setAttribute("aria-label", "Of " + n + " test rows: " + c.certified + " certified, " + c.undecided +
         " undecided, " + c.attacked + " changed by an attack, " + c.wrong + " wrong already");
     });
+    showClasses(radii[i]);
     all("svg[data-curve]").forEach(function (svg) {
       var d = svg.dataset, x = +d.left + radii[i] / d.reach * (d.right - d.left);
       var cursor = svg.querySelector(".cursor");
@@ -50,6 +55,28 @@
       all(".dot", svg).forEach(function (dot, k) {
         dot.setAttribute("cx", x);
         dot.setAttribute("cy", d.bottom - s.curves[s.models[k].key].certified[i] * (d.bottom - d.top));
+      });
+    });
+  }
+  // The table of classes follows the slider; an infinite radius is null.
+  var classRows = all("table.classes tbody tr");
+  function showClasses(radius) {
+    if (!s.by_row) { return; }
+    all('[data-out="radius"]').forEach(function (each) { each.textContent = number(radius); });
+    classRows.forEach(function (row) {
+      var own = s.by_row.models[row.dataset.model], code = +row.dataset["class"], count = 0, held = { attacked: 0, certified: 0 };
+      s.by_row["class"].forEach(function (c, k) {
+        if (c !== code) { return; }
+        count += 1;
+        if (!own.right[k]) { return; }
+        if (!radius || own.upper[k] === null || own.upper[k] > radius) { held.attacked += 1; }
+        if (!radius || own.radius[k] === null || own.radius[k] > radius) { held.certified += 1; }
+      });
+      if (!count) { return; }
+      Object.keys(held).forEach(function (kind) {
+        var cell = row.querySelector('[data-kind="' + kind + '"]');
+        cell.textContent = percent(held[kind] / count);
+        cell.dataset.v = held[kind] / count;
       });
     });
   }
@@ -139,6 +166,7 @@
   document.getElementById("theme").addEventListener("click", function () {
     var dark = root.dataset.theme ? root.dataset.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
     root.dataset.theme = dark ? "light" : "dark";
+    try { localStorage.setItem("holdfast-theme", root.dataset.theme); } catch (refused) { /* a page without storage */ }
   });
   window.addEventListener("beforeprint", function () { all("details").forEach(function (each) { each.open = true; }); });
   show(+slider.value);

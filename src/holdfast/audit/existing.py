@@ -1,0 +1,192 @@
+"""The audit of a model that is already in use: certified as it is, on rows it was not trained on."""
+
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from holdfast.audit.candidates import Training, choose_candidates
+from holdfast.audit.new_rows import read_new_rows, split_encoder
+from holdfast.audit.progress import StageProgress, no_progress
+from holdfast.audit.result import AuditResult
+from holdfast.audit.tables import certify_rows, deviations, match_labels
+from holdfast.certificates.certificate import Certificate
+from holdfast.certificates.certify import DEFAULT_BUDGET
+from holdfast.datasets.dataset import Dataset
+from holdfast.datasets.open import open_data
+from holdfast.datasets.table import row_names
+from holdfast.persistence import versions
+
+BASELINES = ("logistic", "knn")  # that are trained on the reference rows, to compare with
+
+
+def audit_model(
+    model,
+    X,
+    y=None,
+    *,
+    target: str | None = None,
+    reference=None,
+    radius: float = 0.5,
+    budget: int = DEFAULT_BUDGET,
+    drop: Sequence[str] = (),
+    id: str | None = None,
+    n_neighbors: int = 3,
+    random_state: int = 0,
+    n_jobs: int | None = None,
+    progress: StageProgress = no_progress,
+) -> AuditResult:
+    """Certify and attack a fitted model on labelled rows.
+
+    Moves are measured in standard deviations of the reference rows; without a reference, in those by which the model's
+    own first scaler divides, or else in those of X. Columns of words, and the columns that a
+    :class:`~holdfast.datasets.TableEncoder` encodes, are frozen.
+
+    Parameters
+    ----------
+    model, X, y, target, reference, radius, budget, drop, id, n_neighbors, random_state, n_jobs, progress
+        As for :func:`holdfast.audit.audit`.
+
+    Returns
+    -------
+    AuditResult
+        The model's key is ``"yours"``; with a reference, ``"logistic"`` and ``"knn"`` are trained on it.
+    """
+    began = time.perf_counter()
+    table, y, name, ids, numbers, notes = _labelled_rows(model, X, y, target, drop, id)
+    encoder, part = split_encoder(model)
+    inner: Any = part
+    if encoder is not None:
+        rows = read_new_rows(model, table)
+        notes += rows.notes()
+        given, matrix, frozen = rows.matrix, rows.matrix, encoder.frozen_
+        names, origins = list(encoder.feature_names_), encoder.origins()
+    else:
+        given, matrix, names, frozen = _as_matrix(inner, table)
+        origins = list(names)
+    if reference is not None and len(reference) != 2:
+        raise ValueError("reference must be a pair: the rows the model was trained on, and their labels.")
+    known = None if reference is None else _as_matrix(inner, reference[0])[1]
+    scale = _scale(inner, matrix if known is None else known, frozen)
+    methods = {"yours": type(inner[-1] if hasattr(inner, "steps") else inner).__name__}
+    models = {"yours": inner}
+    about = {"yours": "The model you have, as it is."}
+    settings: dict = {"radius": radius, "budget": budget, "random_state": random_state}
+    if known is not None and not frozen.any():
+        y_known = np.asarray(reference[1])
+        training = Training(known, y_known, np.arange(len(known)), n_neighbors=n_neighbors, n_jobs=n_jobs)
+        for candidate in choose_candidates(BASELINES):
+            fitted = candidate.fit(training)
+            models[candidate.key], methods[candidate.key] = fitted.model, candidate.method
+            about[candidate.key] = candidate.about
+            notes += [f"{candidate.method}: {warning}" for warning in fitted.warnings]
+    certificates = {}
+    for key, each in models.items():
+        stage = f"Certifying and attacking: {methods[key]}"
+        progress(stage, 0, len(matrix))
+        own = key == "yours"
+        found = certify_rows(
+            each, given if own else matrix, y, frozen=frozen if frozen.any() else None, unit=scale, budget=budget,
+            reference=reference if own else None, n_jobs=n_jobs, progress=partial(progress, stage),
+        )  # fmt: skip
+        certificates[key] = _numeric(found, matrix, frozen)
+    if known is None:
+        notes.append("No training rows were given (reference), so there are no baselines but the most frequent answer.")
+    y_train = np.asarray(y if reference is None else reference[1])
+    return AuditResult(
+        name=name,
+        target=target or "class",
+        feature_names=names,
+        frozen=frozen,
+        classes=np.unique(np.concatenate([np.asarray(inner.classes_).astype(object), y.astype(object)])).tolist(),
+        X_train=matrix if known is None else known,
+        y_train=y_train,
+        X_test=matrix,
+        y_test=y,
+        scale=scale,
+        radius=radius,
+        models=models,
+        methods=methods,
+        certificates=certificates,
+        settings=settings,
+        versions=versions(),
+        data_hash=Dataset(name, table if hasattr(table, "columns") else matrix, y, origins).digest,
+        seconds={"all": time.perf_counter() - began},
+        notes=notes,
+        encoder=encoder,
+        about=about,
+        origins=origins,
+        test_rows=numbers,
+        test_ids=ids,
+        rows_given=None if given is matrix else given,
+        trained_here=known is not None,
+    )
+
+
+def _labelled_rows(model, X, y, target, drop, id):
+    """The rows without the target, the labels, a name, ids, row numbers, and notes."""
+    if X is None:
+        raise ValueError("The model needs rows to be audited on: give X and y, or a table and its target.")
+    if y is None or isinstance(X, (str, Dataset)) or hasattr(X, "__fspath__"):
+        if y is None and hasattr(X, "columns") and target is None:
+            raise ValueError("The rows have no labels: give y, or the name of the target column.")
+        dataset = open_data(X, target, drop=drop, id=id)
+        labels = match_labels(model, dataset.labels)
+        return dataset.frame, labels, dataset.name, dataset.row_ids, dataset.row_numbers, list(dataset.notes)
+    labels = np.asarray(y)
+    if labels.shape != (len(X),):
+        raise ValueError(f"y must have one label for each of the {len(X)} rows; got shape {labels.shape}.")
+    names = row_names(X, id) if hasattr(X, "columns") else None
+    if hasattr(X, "columns"):
+        X = X.drop(columns=[*drop, *([] if id is None else [id])])
+    return X, match_labels(model, labels), "your rows", names, np.arange(1, len(labels) + 1), []
+
+
+def _as_matrix(model, X) -> tuple:
+    """Rows as the model takes them, and as numbers: words by their order, frozen."""
+    if not hasattr(X, "columns"):
+        matrix = np.asarray(X, dtype=np.float64)
+        names = getattr(model, "feature_names_in_", None)
+        names = [f"x{k}" for k in range(matrix.shape[1])] if names is None else [str(n) for n in names]
+        return matrix, matrix, names, np.zeros(matrix.shape[1], dtype=bool)
+    wanted = getattr(model, "feature_names_in_", None)
+    if wanted is not None:
+        missing = [str(c) for c in wanted if c not in X.columns]
+        if missing:
+            raise ValueError(f"The rows lack the columns {', '.join(map(repr, missing[:10]))}, which the model takes.")
+        X = X[list(wanted)]
+    words = np.array([X[c].dtype.kind not in "biuf" for c in X.columns])
+    columns = [
+        np.unique(X[c].astype(str), return_inverse=True)[1].astype(np.float64)
+        if word
+        else X[c].to_numpy(dtype=np.float64, na_value=np.nan)
+        for c, word in zip(X.columns, words, strict=True)
+    ]
+    matrix = np.column_stack(columns)
+    given = X if words.any() or wanted is not None else matrix
+    return given, matrix, [str(c) for c in X.columns], words
+
+
+def _scale(model, rows: np.ndarray, frozen: np.ndarray) -> np.ndarray:
+    """The unit of each column: the model's own scaler, or the standard deviation of the rows; 1 for constants."""
+    own = deviations(model)
+    if own is not None and len(own) == rows.shape[1]:
+        return own
+    spread = np.nanstd(rows, axis=0)
+    return np.where((spread > 0) & ~frozen, spread, 1.0)
+
+
+def _numeric(certificate: Certificate, matrix: np.ndarray, frozen: np.ndarray) -> Certificate:
+    """Adversarial rows as numbers: frozen columns are those of the row."""
+    found = np.asarray(certificate.adversarial)
+    if found.dtype.kind == "f" and not frozen.any():
+        return certificate
+    moved = np.full(matrix.shape, np.nan)
+    movable = np.flatnonzero(~frozen)
+    moved[:, movable] = found[:, movable].astype(np.float64)
+    known = np.isfinite(moved[:, movable]).all(axis=1)
+    moved[np.ix_(known, np.flatnonzero(frozen))] = matrix[np.ix_(known, np.flatnonzero(frozen))]
+    return replace(certificate, adversarial=moved)
