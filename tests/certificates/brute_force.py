@@ -1,5 +1,6 @@
 """Certificates by enumeration: every set of k nearest points, each with a program of an independent solver."""
 
+from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
@@ -21,12 +22,13 @@ engines = {engine.name: engine for engine in ENGINES if engine.name != "closed_f
 
 
 def make_problem(points, labels, T, n_neighbors=1, norm=None, *, unit=None, lower=None, upper=None, frozen=None,
-                 only_up=None, only_down=None, **options) -> NeighborProblem:  # fmt: skip
+                 only_up=None, only_down=None, relations=None, **options) -> NeighborProblem:  # fmt: skip
     """A problem from the loose arguments of a threat."""
     threat = Threat(
         norm or L2(), unit=unit, lower=lower, upper=upper, frozen=frozen, only_up=only_up, only_down=only_down
     )
-    return NeighborProblem(points, labels, T, n_neighbors, threat.moves(np.shape(T)[1]), **options)
+    moves = replace(threat.moves(np.shape(T)[1]), relations=relations)
+    return NeighborProblem(points, labels, T, n_neighbors, moves, **options)
 
 
 def votes(problem: NeighborProblem, queries) -> np.ndarray:
@@ -112,6 +114,9 @@ def _dual(problem, A):
 def _least(problem, A, c, x, best):
     d = A.shape[1]
     down, up = problem.room(None if x is None else x[None], 1)
+    if problem.moves.relations is not None:  # B(x + δ) ≤ b as −B δ ≥ B x − b; no unit, nothing frozen
+        B, b = problem.moves.relations
+        A, c = np.vstack([A, -B]), np.concatenate([c, B @ x - b])
     if problem.norm.quadratic:
         rows, levels = [A], [c]
         if up.size:

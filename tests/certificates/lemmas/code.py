@@ -12,6 +12,8 @@ from holdfast.certificates.kernels.active_set import (
     reload,
 )
 from holdfast.certificates.kernels.halfspace import box_distance
+from holdfast.certificates.kernels.lifted import FACET, certified_sum, facet_row, violated_facet
+from holdfast.certificates.kernels.relaxation import length_of_two as _length_of_two
 from holdfast.certificates.kernels.rounding import Rounding, safe_radius
 from holdfast.certificates.rounding import error_units, kappa, query_rounding, rounding_of
 from holdfast.constraints.search import _Search as NeighborSearch
@@ -22,6 +24,9 @@ __all__ = [
     "NeighborSearch",
     "Rounding",
     "along_after_one_row",
+    "certified_by_sum",
+    "facet_of",
+    "length_of_two",
     "box_distance",
     "certified_radius",
     "empty_active_set",
@@ -53,6 +58,37 @@ def certified_radius(A: np.ndarray, c: np.ndarray, multipliers: np.ndarray, roun
 def _reload_and_certify(active, rounding):
     reload(active)
     return certified(active, rounding)
+
+
+def certified_by_sum(A: np.ndarray, c: np.ndarray, weights: np.ndarray, ball: int, sigma: float, rounding: Rounding):
+    """What any weights of the rows ``A δ ≥ c`` certify in L1 or L∞; one row is a facet, which is left out."""
+    rows, d = A.shape
+    active = empty_active_set(d + 1)
+    active.A[:rows, :d], active.multipliers[:rows], active.levels[:rows] = A / sigma, weights, c
+    active.A[rows], active.multipliers[rows], active.tags[rows, 0] = 1.0, 7.0, FACET
+    active.n_active[0] = rows + 1
+    return _sum(active, ball, sigma, rounding, np.zeros(d + 1))
+
+
+@njit
+def _sum(active, ball, sigma, rounding, out):
+    return certified_sum(active, active.multipliers, 1.0, 0.0, out.copy(), 0.0, ball, sigma, rounding, out)
+
+
+@njit
+def length_of_two(along, climb, steep, c):
+    """The length of moves that two rows ask for."""
+    return _length_of_two(along, climb, steep, c)
+
+
+@njit
+def facet_of(z, ball, sigma):
+    """The facet that ``z = (σδ, T)`` passes, by its own row and by its name; its name."""
+    out, named = np.zeros(z.size), np.zeros(z.size)
+    code = violated_facet(z, ball, sigma, out)
+    if code >= 0:
+        facet_row(code, ball, sigma, named)
+    return code, out, named
 
 
 @njit

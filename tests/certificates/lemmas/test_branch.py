@@ -4,12 +4,13 @@ from itertools import combinations
 
 import numpy as np
 import pytest
+import quadprog
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from holdfast.certificates import Budget, exact_knn
 from tests.certificates.brute_force import exact_radius, random_problem
-from tests.certificates.lemmas.code import Rounding, along_after_one_row, empty_active_set
+from tests.certificates.lemmas.code import Rounding, along_after_one_row, empty_active_set, length_of_two
 
 
 def elect(phi, labels, k, ties):
@@ -22,29 +23,31 @@ def elect(phi, labels, k, ties):
 
 
 def kinds(k, y, classes, ties):
-    """(class, q, members of the class, other members, whether one of them leads), as the search makes them."""
+    """(class, q, members of it, other members, how many of these are of it at most, whether one leads)."""
     others = [c for c in classes if c != y]
     for q in range(k // 2 + 1):
         if len(others) == 1 and q < (k - 1) // 2:
             continue
         if q == 0:
-            yield None, 0, 0, k, False
+            yield None, 0, 0, k, 2 if k > 2 else k, False
             continue
         for c in others:
             if k - 2 * q - 1 >= 0:
-                yield c, q, q + 1, k - 2 * q - 1, False
+                yield c, q, q + 1, k - 2 * q - 1, 1, False
             if (ties == "nearest" or c < y) and not (len(others) == 1 and k % 2):
-                yield c, q, q, k - 2 * q, ties == "nearest"
+                yield c, q, q, k - 2 * q, 0, ties == "nearest"
 
 
 def in_a_piece(phi, labels, k, y, ties) -> bool:
     """Whether some choice of L, O and S has all its rows satisfied, by enumeration."""
     P = [i for i, label in enumerate(labels) if label == y]
     N = [i for i, label in enumerate(labels) if label != y]
-    for c, q, n_own, n_other, leads in kinds(k, y, set(labels), ties):
+    for c, q, n_own, n_other, again, leads in kinds(k, y, set(labels), ties):
         own = [i for i in N if labels[i] == c]
         for L in combinations(own, n_own):
             for O in combinations([i for i in N if i not in L], n_other):
+                if max((sum(labels[i] == e for i in O) for e in ({c} if L else set(labels))), default=0) > again:
+                    continue
                 top = max(phi[i] for i in (*L, *O))
                 if sum(phi[j] < top for j in P) > q:  # more violated targets than can be excused
                     continue
@@ -86,21 +89,22 @@ def test_t2_without_equals_a_piece_is_a_lost_vote(ties, vote, k, seed):
         assert not in_a_piece(phi, labels, k, winner, ties)
 
 
-@given(
-    direction=st.lists(st.integers(-9, 9), min_size=3, max_size=3),
-    along=st.integers(0, 40),
-    size=st.integers(1, 40),
-    w=st.lists(st.integers(-60, 60), min_size=3, max_size=3),
-)
-def test_t3_as_far_along_and_as_far_aside(direction, along, size, w):
-    """``‖w‖² ≥ along² + (‖w − z‖ − |‖z‖ − along|)²`` for every w with ``w · ẑ ≥ along``; z short of it or beyond."""
-    e, w = np.array(direction, float), np.array(w, float) / 10
-    assume(e.any())
-    e /= np.linalg.norm(e)
-    along, z = along / 10, size / 10 * e
-    assume(w @ e >= along)
-    aside = max(np.linalg.norm(w - z) - abs(np.linalg.norm(z) - along), 0)
-    assert w @ w >= (along**2 + aside**2) * (1 - 1e-12)
+vector = st.lists(st.integers(-9, 9), min_size=3, max_size=3).filter(any).map(lambda v: np.array(v, float))
+
+
+@given(e=vector, a=vector, along=st.integers(1, 40), c=st.integers(-40, 40), seed=st.integers(0, 99))
+def test_t3_two_rows(e, a, along, c, seed):
+    """No w with ``w · ẑ ≥ along`` and ``a · w ≥ c`` is shorter; and the bound is the minimum itself."""
+    e, along = e / np.linalg.norm(e), along / 10
+    bound = length_of_two(along, float(a @ e), float(np.linalg.norm(a)), float(c))
+    rows, levels = np.array([e, a]), np.array([along, float(c)])
+    if np.linalg.norm(np.cross(e, a)) > 1e-6:
+        shortest = np.sqrt(2 * quadprog.solve_qp(np.eye(3), np.zeros(3), rows.T.copy(), levels)[1])
+        assert bound <= shortest * (1 + 1e-10)
+        assert max(bound, along) >= shortest * (1 - 1e-9)
+    w = np.random.default_rng(seed).normal(size=(200, 3)) * 10
+    kept = (w @ rows.T >= levels).all(axis=1)
+    assert (np.linalg.norm(w[kept], axis=1) >= bound).all()
 
 
 @pytest.mark.parametrize("ties", ["nearest", "lowest"])

@@ -8,6 +8,7 @@ from holdfast.certificates.engines.search_space import SearchSpace
 from holdfast.certificates.kernels.order_statistics import empty_impostors, live_impostors
 from holdfast.certificates.kernels.query import KIND, Query
 from holdfast.certificates.kernels.rounding import Rounding, slack
+from holdfast.certificates.norms import L2
 from holdfast.certificates.problems import NeighborProblem
 
 
@@ -56,7 +57,8 @@ def within_reach(
     wanted[work.indices[:count]] = True
     if np.isfinite(far):
         reach = np.flatnonzero(near)
-        slope = problem.moves.free_norm.dual_lengths(problem.slopes[reach] - u @ coordinates.G) * horizon
+        norm = L2() if problem.norm.quadratic else problem.norm  # of slopes, in the coordinates of the norm
+        slope = norm.dual_lengths(problem.slopes[reach] - u @ coordinates.G) * horizon
         highest = np.partition(0.5 * D[reach] + slope, k - 1)[k - 1] + 2.0 * slack(rounding, horizon)
         reach = reach[wanted[reach] & (0.5 * D[reach] - slope <= highest * (1 + 1e-9))]
     else:

@@ -2,7 +2,7 @@
 
 The ball ``‖δ‖ ≤ T`` is a polyhedron, whose facets ``T − s·δ ≥ 0`` join the active set as they are violated: one
 coordinate and its sign for L∞, a sign for every coordinate for L1. For small σ the solution is the shortest move of least
-Euclidean length (Mangasarian), and for every σ the multipliers of the other rows certify a length (Lemma L1).
+Euclidean length (Mangasarian), and for every σ the multipliers of the other rows certify a length (Lemma P1).
 σ is a power of two, so that scaling rounds nothing.
 """
 
@@ -72,7 +72,7 @@ def lifted_length(z, ball, sigma):
 def certified_sum(active, weights, sign, own, a, level, ball, sigma, rounding, out):
     """The distance to ``Σ w_i a_i · δ ≥ Σ w_i c_i``: ``w = sign · weights``, and ``own`` for the row ``a · δ ≥ level``.
 
-    Facets are left out. What the rounding of these sums may add is charged to slope and level (Lemma L1).
+    Facets are left out. What the rounding of these sums may add is charged to slope and level (Lemma P1).
     """
     A, levels, tags, m = active.A, active.levels, active.tags, active.n_active[0]
     d = A.shape[1] - 1

@@ -210,8 +210,7 @@ def witness(active, query, scratch, pushes, best, best_z, down, up, ball):
 def length_with_row(query, phi, b, j, size, along, within, ball):
     """A lower bound on moves w up to ``within`` with ``w·ẑ ≥ along`` and the row ``φ_b ≤ φ_j``; 0 if z may meet it.
 
-    ``(λ along + μ c) / ‖λẑ + μa‖`` at the best λ, μ ≥ 0 (Lemma T3), ``‖z‖ = size``. For L1 and L∞ it is the distance of z
-    from the row, which only says what to branch on.
+    Lemma T3, with ``‖z‖ = size``. For L1 and L∞ it is the distance of z from the row, which only says what to branch on.
     """
     rounding, squared = query.rounding, query.squared
     spare = slack_within(rounding, within)
@@ -223,19 +222,23 @@ def length_with_row(query, phi, b, j, size, along, within, ball):
         return np.inf
     if ball is not None:
         return gap / steep
-    c = 0.5 * (squared[b] - squared[j]) - spare
+    level_bj = 0.5 * (squared[b] - squared[j])
     if along <= 0.0:
-        return c / steep
-    # a·ẑ, from below for λ and from above for the length: c − (φ_b − φ_j) is a·z up to rounding.
-    climb = (0.5 * (squared[b] - squared[j]) - (phi[b] - phi[j]) + spare) / size
-    across = steep * steep - climb * climb
-    if across <= 1e-12 * steep * steep:  # nearly parallel: a alone, or nothing
-        return c / steep
-    mu = (c - along * climb) / across
-    lam = along - mu * climb
-    if mu <= 0.0:
+        return (level_bj - spare) / steep
+    climb = (level_bj - (phi[b] - phi[j]) + spare) / size  # a·ẑ and a little more: c − (φ_b − φ_j) is a·z
+    return length_of_two(along, climb, steep, level_bj - spare)
+
+
+@inner
+def length_of_two(along, climb, steep, c):
+    """``min ‖w‖ : w·ẑ ≥ along, a·w ≥ c`` from below, ``climb ≥ a·ẑ`` and ``steep ≥ ‖a‖``, ``along > 0`` (Lemma T3)."""
+    alone = c / steep * (1.0 - 1e-12)
+    across = (steep - climb) * (steep + climb)  # the square of the part of a across z
+    if across <= 1e-12 * steep * steep:
+        return alone
+    rise = c - along * climb - 1e-15 * (abs(c) + along * abs(climb))  # 1e-15: more than the rounding of this line
+    if rise <= 0.0:
         return 0.0
-    if lam <= 0.0:
-        return c / steep
-    total = lam * lam + 2.0 * lam * mu * climb + mu * mu * steep * steep
-    return (lam * along + mu * c) / np.sqrt(total) * (1.0 - 1e-12)
+    if along - rise / across * climb <= 1e-12 * along:  # the row alone is as long
+        return alone
+    return np.sqrt(along * along + rise / across * rise) * (1.0 - 1e-12)

@@ -10,6 +10,9 @@ from holdfast.certificates.norms import Norm
 from holdfast.certificates.threat import Moves
 
 
+_ROUNDED = 1e-9  # of the terms of a relation: by so much a witness may pass it
+
+
 class Bounds(NamedTuple):
     """Certified below, reached above: ``lower ≤ smallest ‖δ‖ that changes the prediction ≤ upper``.
 
@@ -115,8 +118,9 @@ class Problem(ABC):
     ) -> Bounds:
         """Bounds from certified radii and proposed moves of the free inputs (m, n_free), NaN where there is none.
 
-        A move is clipped to the box and kept if the vote at ``u + Tδ`` is no longer for the prediction. A query
-        whose vote is for another class at once has bounds 0; a certified radius never passes a witness.
+        A move is clipped to the box and kept if it keeps the relations and the vote at ``u + Tδ`` is no longer for the
+        prediction. A query whose vote is for another class at once has bounds 0; a certified radius never passes a
+        witness.
         """
         m = len(queries)
         down, up = self.room(inputs, m)
@@ -124,7 +128,7 @@ class Problem(ABC):
             move = np.clip(move, -down, up)
         delta = self.moves.spread(move, self.T.shape[1])
         changed = self.vote(queries + np.nan_to_num(delta) @ self.T.T) != prediction
-        kept = changed & np.isfinite(delta).all(axis=1)
+        kept = changed & np.isfinite(delta).all(axis=1) & self._keeps_relations(inputs, delta)
         upper = np.full(m, np.inf)
         upper[kept] = self.moves.free_norm.lengths(move[kept])
         delta[~kept] = np.nan
@@ -132,6 +136,17 @@ class Problem(ABC):
         lower = np.where(wrong, 0.0, np.minimum(lower, upper))
         upper[wrong], delta[wrong] = 0.0, 0.0
         return Bounds(lower, upper, delta)
+
+
+    def _keeps_relations(self, inputs: np.ndarray | None, delta: np.ndarray) -> np.ndarray:
+        """Whether each moved row keeps the relations, up to rounding."""
+        if self.moves.relations is None:
+            return np.ones(len(delta), bool)
+        if inputs is None:
+            raise ValueError("Relations are on the moved inputs: the engine needs inputs as well as queries.")
+        A, b = self.moves.relations
+        moved = inputs + np.nan_to_num(delta)
+        return (moved @ A.T - b <= _ROUNDED * (np.abs(moved) @ np.abs(A).T + np.abs(b))).all(axis=1)
 
 
 def _power_of_two(size: float) -> float:

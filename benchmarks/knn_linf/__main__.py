@@ -1,0 +1,44 @@
+"""``python -m benchmarks.knn_linf [sets …]``: the published tables again; writes ``results/SET.csv``.
+
+``HOLDFAST_DATA`` names the folder that holds ``knn_linf/``.
+"""
+
+import argparse
+import csv
+import os
+from pathlib import Path
+
+from benchmarks.knn_linf.measure import measure
+from benchmarks.knn_linf.sets import SETS, prepare
+from benchmarks.speed.rows import table
+
+RESULTS = Path(__file__).with_name("results")
+COLUMNS = ["dataset", "property", "epsilon", "k", "ours", "undecided", "knave", "optcert", "ms_a_row"]
+
+
+def main() -> None:
+    """Measure the sets that are named, all by default."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.knn_linf", description=__doc__)
+    parser.add_argument("sets", nargs="*", help=f"of {', '.join(SETS)}; all by default")
+    parser.add_argument("--nodes", type=int, default=2000, help="nodes of the search, a row (default: 2000)")
+    parser.add_argument("--k", type=int, nargs="+", default=[1, 3, 5, 7])
+    chosen = parser.parse_args()
+    if unknown := set(chosen.sets) - set(SETS):
+        parser.error(f"no such set: {', '.join(sorted(unknown))}")
+    folder = Path(os.environ["HOLDFAST_DATA"]) / "knn_linf"
+    RESULTS.mkdir(exist_ok=True)
+    for name in chosen.sets or SETS:
+        entry = SETS[name]
+        data = prepare(entry, folder)
+        rows = [
+            row for epsilon in entry.epsilons for k in chosen.k for row in measure(entry, data, k, epsilon, chosen.nodes)
+        ]
+        print(table(rows, COLUMNS), flush=True)
+        with (RESULTS / f"{name}.csv").open("w", newline="", encoding="utf-8") as file:
+            writer = csv.DictWriter(file, list(rows[0]))
+            writer.writeheader()
+            writer.writerows(rows)
+
+
+if __name__ == "__main__":
+    main()
