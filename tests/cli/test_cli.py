@@ -52,7 +52,7 @@ def folder(tmp_path_factory):
     frame.drop(columns="kind").head(20).bfill().to_csv(folder / "new.csv", index=False)
     done = run("audit", "flowers.csv", "--target", "kind", "--draws", 2, "--out", "result", cwd=folder)
     (folder / "printed.txt").write_text(done.stdout)
-    assert done.stderr == ""  # quiet when not on a terminal
+    assert all(line.endswith(" s)") for line in done.stderr.splitlines())  # at most signs of life
     return folder
 
 
@@ -62,13 +62,21 @@ def files(folder):
 
 def test_audit(folder):
     printed = (folder / "printed.txt").read_text()
-    for words in ("105 training rows", "LMNN-PL", "predicted right", "proven", "Report: result/report.html"):
+    for words in ("105 training rows", "LMNN-PL", "Plain k-NN", "always ", "Worst class", "Report: result/report.html"):
         assert words in printed
     assert "frozen: site" in printed
     assert "filled with the median" in printed
-    assert files(folder / "result") == ["model.holdfast", "report.html", "report.json", "report.md"]
+    compared = [f"models/{key}.holdfast" for key in ("base", "knn", "logistic", "robust")]
+    assert files(folder / "result") == [
+        "model.holdfast",
+        "models",
+        *compared,
+        "report.html",
+        "report.json",
+        "report.md",
+    ]
     summary = json.loads((folder / "result" / "report.json").read_text())
-    assert summary["data"]["frozen"] == ["site=hill", "site=valley"]
+    assert summary["data"]["frozen"] == ["site"]
     assert not [p for p in folder.iterdir() if p.name.startswith(".")]
 
 
@@ -93,7 +101,10 @@ def test_predict(folder):
     done = run("predict", model, "new.csv", cwd=folder)
     assert done.stdout.splitlines() == ["prediction", *["a"] * 20]
     run("predict", model, "new.csv", "--out", "labels.csv", cwd=folder)
-    assert pd.read_csv(folder / "labels.csv")["prediction"].tolist() == ["a"] * 20
+    written = pd.read_csv(folder / "labels.csv")
+    assert written["prediction"].tolist() == ["a"] * 20
+    assert written["row"].tolist() == list(range(1, 21))
+    assert written["share"].between(0.33, 1).all()
     assert "already there" in run("predict", model, "new.csv", "-o", "labels.csv", cwd=folder, code=1).stderr
 
 
@@ -103,6 +114,8 @@ def test_certify(folder):
     assert "certified accuracy" in done.stdout
     frame = pd.read_parquet(folder / "certificates.parquet")
     assert len(frame) == 150
+    assert frame["row"].tolist() == list(range(1, 151))
+    assert frame["far"].dtype == bool
     assert (frame["radius"] <= frame["upper"]).all()
     told = json.loads(run(*options, "--json", "--budget", 20, cwd=folder).stdout)
     assert told["rows"] == 150
@@ -182,6 +195,7 @@ BAD = {
     "empty table": (("audit", "empty.csv", "-t", "kind"), "empty.csv is empty"),
     "no rows": (("fit", "header.csv", "-t", "kind", "-o", "x"), "no rows"),
     "text among numbers": (("audit", "text.csv", "-t", "kind"), "row 9 says 'oops"),
+    "stdin and a file": (("audit", "-", "-t", "kind"), "standard input is empty"),
     "one class": (("fit", "one.csv", "-t", "kind", "-o", "x"), "a in every row"),
     "nan target": (("audit", "nan.csv", "-t", "kind"), "have no 'kind', the first is row 5"),
     "2 GB": (("audit", "huge.csv", "-t", "kind"), "Take a sample"),

@@ -151,7 +151,7 @@ def _print_result(result, summary: dict, paths: dict[str, Path]) -> None:
         print_line(f"- {reason}")
     print_line(
         "Proven: right, and no move up to the radius changes it. Distances are in standard deviations, over all "
-        "columns together: 0.5 is half a deviation of one column, or a quarter of a deviation of each of four. Balanced: every "
+        "columns together: 0.5 is half a deviation of one, or a quarter of a deviation of each of four. Balanced: every "
         "class counts alike."
     )
     print_notes(result.notes)
