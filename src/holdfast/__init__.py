@@ -39,8 +39,8 @@ if TYPE_CHECKING:  # for type checkers and editors; the same names as in _NAMES,
     from holdfast.learners import SpectralNormLMNN as SpectralNormLMNN
     from holdfast.models import CertifiedKNeighborsClassifier as CertifiedKNeighborsClassifier
     from holdfast.models import CertifiedPrototypeClassifier as CertifiedPrototypeClassifier
-    from holdfast.persistence import load as load
-    from holdfast.persistence import save as save
+    from holdfast.persistence.load import load as load
+    from holdfast.persistence.save import save as save
     from holdfast.terms import Perturbation as Perturbation
 
 __version__ = "0.1.0"
@@ -58,7 +58,8 @@ _NAMES = {  # module: public names it defines
         "ProxyNCA", "Reduced", "SpectralNormLMNN",
     ],
     "models": ["CertifiedKNeighborsClassifier", "CertifiedPrototypeClassifier"],
-    "persistence": ["load", "save"],
+    "persistence.load": ["load"],
+    "persistence.save": ["save"],
     "terms": ["Perturbation"],
 }  # fmt: skip
 _MODULE_OF = {name: module for module, names in _NAMES.items() for name in names}

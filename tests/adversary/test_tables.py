@@ -89,7 +89,7 @@ def test_labels_keep_their_sign(folder):
     told = json.loads(out)
     assert set(told["certificates"]["prediction"]) == {"<=50K", ">50K"}
     assert told["certified_accuracy"] is not None
-    assert told["ignored_columns"] == []
+    assert told["ignored_columns"] == ["same"]
     out, err = run("predict", "m.holdfast", "adult.csv", cwd=folder)
     assert set(out.split()[1:]) == {"<=50K", ">50K"}
     assert "ignored: income" in err
@@ -337,7 +337,7 @@ def test_a_damaged_report_at_the_command_line(summary, tmp_path):
         "missing": {k: v for k, v in summary.items() if k != "curve"},
         "words": put(summary, ("at_radius", "robust", "clean_error"), "x"),
         "list": [1, 2],
-        "nothing": {"kind": "holdfast audit", "format": 1},
+        "nothing": {"kind": "holdfast audit", "format": 2},
         "verdict": put(summary, ("verdict",), None),
     }
     for name, content in broken.items():

@@ -18,6 +18,7 @@ import pytest
 from sklearn.datasets import load_iris
 
 from holdfast.cli import common
+from holdfast.cli.terminal import Warnings
 from holdfast.numerics.compiling import NOTICE
 
 PROGRAM = Path(sys.executable).parent / "holdfast"
@@ -52,7 +53,7 @@ def folder(tmp_path_factory):
     frame.drop(columns="kind").head(20).bfill().to_csv(folder / "new.csv", index=False)
     done = run("audit", "flowers.csv", "--target", "kind", "--draws", 2, "--out", "result", cwd=folder)
     (folder / "printed.txt").write_text(done.stdout)
-    assert done.stderr == ""  # quiet when not on a terminal
+    assert all(line.endswith(" s)") for line in done.stderr.splitlines())  # at most signs of life
     return folder
 
 
@@ -62,13 +63,21 @@ def files(folder):
 
 def test_audit(folder):
     printed = (folder / "printed.txt").read_text()
-    for words in ("105 training rows", "LMNN-PL", "predicted right", "proven", "Report: result/report.html"):
+    for words in ("105 training rows", "LMNN-PL", "Plain k-NN", "always ", "Worst class", "Report: result/report.html"):
         assert words in printed
     assert "frozen: site" in printed
     assert "filled with the median" in printed
-    assert files(folder / "result") == ["model.holdfast", "report.html", "report.json", "report.md"]
+    compared = [f"models/{key}.holdfast" for key in ("base", "knn", "logistic", "robust")]
+    assert files(folder / "result") == [
+        "model.holdfast",
+        "models",
+        *compared,
+        "report.html",
+        "report.json",
+        "report.md",
+    ]
     summary = json.loads((folder / "result" / "report.json").read_text())
-    assert summary["data"]["frozen"] == ["site=hill", "site=valley"]
+    assert summary["data"]["frozen"] == ["site"]
     assert not [p for p in folder.iterdir() if p.name.startswith(".")]
 
 
@@ -93,7 +102,10 @@ def test_predict(folder):
     done = run("predict", model, "new.csv", cwd=folder)
     assert done.stdout.splitlines() == ["prediction", *["a"] * 20]
     run("predict", model, "new.csv", "--out", "labels.csv", cwd=folder)
-    assert pd.read_csv(folder / "labels.csv")["prediction"].tolist() == ["a"] * 20
+    written = pd.read_csv(folder / "labels.csv")
+    assert written["prediction"].tolist() == ["a"] * 20
+    assert written["row"].tolist() == list(range(1, 21))
+    assert written["share"].between(0.33, 1).all()
     assert "already there" in run("predict", model, "new.csv", "-o", "labels.csv", cwd=folder, code=1).stderr
 
 
@@ -103,6 +115,8 @@ def test_certify(folder):
     assert "certified accuracy" in done.stdout
     frame = pd.read_parquet(folder / "certificates.parquet")
     assert len(frame) == 150
+    assert frame["row"].tolist() == list(range(1, 151))
+    assert frame["far"].dtype == bool
     assert (frame["radius"] <= frame["upper"]).all()
     told = json.loads(run(*options, "--json", "--budget", 20, cwd=folder).stdout)
     assert told["rows"] == 150
@@ -116,6 +130,66 @@ def test_attack(folder):
     assert (frame["prediction"] != frame["changed_to"])[np.isfinite(frame["size"])].all()
     told = json.loads(run("attack", "result/model.holdfast", "new.csv", "--json", cwd=folder).stdout)
     assert len(told["adversarial"]) == 20
+
+
+def test_streams(folder):
+    """Standard input and output, names of rows, and a reader that goes away."""
+    text = (folder / "new.csv").read_text().splitlines()
+    named = "\n".join([f"plant,{text[0]}", *(f"p{k},{line}" for k, line in enumerate(text[1:]))])
+    command = [PROGRAM, "predict", "result/model.holdfast", "-", "--id", "plant", "--out", "-"]
+    done = subprocess.run(command, cwd=folder, env=ENVIRONMENT, input=named, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    assert lines[0].startswith("row,id,prediction")
+    assert lines[1].startswith("1,p0,a")
+    assert len(lines) == 21
+    pipe = f"set -o pipefail; '{PROGRAM}' certify result/model.holdfast new.csv --out - | head -1"
+    done = subprocess.run(["bash", "-c", pipe], cwd=folder, env=ENVIRONMENT, capture_output=True, text=True)
+    assert (done.returncode, done.stdout.split(",")[0]) == (0, "row")
+    assert "Traceback" not in done.stderr
+    assert "Broken" not in done.stderr
+
+
+def test_a_look_at_the_data(folder):
+    done = run("audit", "flowers.csv", "-t", "kind", "--check", cwd=folder)
+    assert "150 rows" in done.stdout
+    frame = pd.read_csv(folder / "flowers.csv").assign(plant=[f"p{k}" for k in range(150)], seen="2024-01-31")
+    frame.loc[::2, "seen"] = "2024-02-01"
+    frame.to_csv(folder / "ids.csv", index=False)
+    told = json.loads(run("audit", "ids.csv", "-t", "kind", "--check", "--json", cwd=folder).stdout)
+    assert [f["flag"] for f in told["findings"]] == ["--drop plant", "--dates seen"]
+    done = run("audit", "ids.csv", "-t", "kind", "-o", "ids", cwd=folder, code=1)
+    assert "All at once: --drop plant --dates seen" in done.stderr
+
+
+def test_audit_of_a_model(folder):
+    done = run("audit", "--model", "result/model.holdfast", "flowers.csv", "-t", "kind", "-o", "used",
+               cwd=folder, code=1)  # fmt: skip
+    assert "has no value" in done.stderr
+    labelled = pd.read_csv(folder / "flowers.csv").dropna().to_csv(index=False)
+    (folder / "whole.csv").write_text(labelled)
+    done = run("audit", "--model", "result/model.holdfast", "whole.csv", "-t", "kind", "-o", "used",
+               "--reference", "flowers.csv", "--json", cwd=folder)  # fmt: skip
+    told = json.loads(done.stdout)
+    assert set(told["models"]) == {"yours", "logistic", "knn", "majority"}
+    assert files(folder / "used") == ["report.html", "report.json", "report.md"]
+
+
+def test_warnings_are_one_note(capsys):
+    gathered = Warnings()
+    for text in ("a", "b", "a", "a"):
+        gathered(text, UserWarning, "x.py", 1)
+    gathered.tell()
+    assert capsys.readouterr().err == "holdfast: note: a (3 more warnings, 2 different)\n"
+
+
+def test_signs_of_life_without_a_terminal(capsys):
+    with common.lines_every(0.05) as progress:
+        progress("Training", 3, 7)
+        time.sleep(0.3)
+    lines = capsys.readouterr().err.splitlines()
+    assert 1 <= len(lines) <= 6
+    assert lines[-1].startswith("holdfast: Training, 3 of 7 (")
 
 
 def test_fit(folder):
@@ -182,6 +256,7 @@ BAD = {
     "empty table": (("audit", "empty.csv", "-t", "kind"), "empty.csv is empty"),
     "no rows": (("fit", "header.csv", "-t", "kind", "-o", "x"), "no rows"),
     "text among numbers": (("audit", "text.csv", "-t", "kind"), "row 9 says 'oops"),
+    "stdin and a file": (("audit", "-", "-t", "kind"), "standard input is empty"),
     "one class": (("fit", "one.csv", "-t", "kind", "-o", "x"), "a in every row"),
     "nan target": (("audit", "nan.csv", "-t", "kind"), "have no 'kind', the first is row 5"),
     "2 GB": (("audit", "huge.csv", "-t", "kind"), "Take a sample"),

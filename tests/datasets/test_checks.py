@@ -57,6 +57,8 @@ COLUMNS = {
     "rate": ([f"{k / 7:.1f}%" for k in range(N)], "number", "--drop rate", True),
     "huge": (np.where(np.arange(N) == 5, 1e30, np.random.default_rng(4).normal(size=N)), "sentinel",
              "--missing=1e+30", True),
+    "vast": (np.random.default_rng(6).normal(size=N) * 1e150, "units", "--drop vast", True),
+    "offset": (1e9 + 1e-3 * np.random.default_rng(7).normal(size=N), "precision", "", False),
     "coded": (np.where(np.arange(N) % 9 == 0, -999.0, np.random.default_rng(5).normal(40, 9, N)), "sentinel",
               "--missing=-999", False),
 }  # fmt: skip

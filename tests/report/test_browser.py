@@ -169,6 +169,48 @@ def test_on_a_phone_nothing_runs_off_the_page(page, folder):
     page.screenshot(path=folder / "phone.png", full_page=True)
 
 
+def test_cards_on_a_phone_have_captions(page):
+    page.set_viewport_size({"width": 390, "height": 800})
+    for table in ("compare", "classes"):
+        cell = page.locator(f"table.{table} tbody tr").first.locator("td.num").last
+        assert cell.is_visible()
+        box = cell.bounding_box()
+        assert box["x"] + box["width"] <= 390
+        assert page.evaluate("e => getComputedStyle(e, '::before').content", cell.element_handle()) != "none"
+
+
+def test_the_class_table_follows_the_slider(page):
+    cells = page.locator("table.classes [data-kind='certified']")
+    slider = page.get_by_label("Radius", exact=True)
+    before = cells.all_inner_texts()
+    slider.focus()
+    slider.press("Home")
+    assert page.locator("[data-out='radius']").inner_text() == "0"
+    assert cells.all_inner_texts() == page.locator("table.classes [data-kind='accuracy']").all_inner_texts()
+    slider.press("End")
+    assert cells.all_inner_texts() != before
+
+
+def test_the_theme_is_remembered(page):
+    paper = "getComputedStyle(document.body).backgroundColor"
+    before = page.evaluate(paper)
+    page.locator("#theme").click()
+    after = page.evaluate(paper)
+    assert before != after
+    page.reload()
+    page.asked.pop()  # the same file again
+    assert page.evaluate(paper) == after
+
+
+def test_printed_headings_are_text(page):
+    """Chromium leaves buttons out of headings that it repeats on the next page."""
+    page.emulate_media(media="print")
+    heads = page.locator("table.classes thead th")
+    assert page.locator("button.sort:visible").count() == 0
+    assert heads.first.inner_text().strip() == "Class"
+    assert all(text.strip() for text in heads.all_inner_texts())
+
+
 def test_it_prints(page, folder):
     page.pdf(path=folder / "report.pdf", format="A4")
     assert (folder / "report.pdf").read_bytes().startswith(b"%PDF")

@@ -13,7 +13,7 @@ _MAX_COLUMNS = 40  # in the table
 _MAX_CELLS = 4_000_000  # test rows × training rows × columns that are shuffled; fewer test rows are taken beyond
 _MIN_ROWS = 60
 _MAX_GROUPS = 12  # categories of a column
-_MAX_GROUP_ROWS = 40  # of the table
+_MAX_GROUP_ROWS = 100  # of the table; whole columns only
 
 
 def column_groups(result: "AuditResult") -> dict[str, list[int]]:
@@ -69,11 +69,11 @@ def subgroups(result: "AuditResult", key: str) -> list[dict]:
     proven = right & (certificate.radius > result.radius)
     found: list[dict] = []
     for name, categories, codes in _category_columns(result):
-        if not 2 <= len(categories) <= _MAX_GROUPS:
+        if not 2 <= len(categories) <= _MAX_GROUPS or len(found) + len(categories) > _MAX_GROUP_ROWS:
             continue
         for c, category in enumerate(categories):
             rows = codes == c
-            if rows.any() and len(found) < _MAX_GROUP_ROWS:
+            if rows.any():
                 found.append(
                     {
                         "column": short_name(name),

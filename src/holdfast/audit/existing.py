@@ -69,14 +69,16 @@ def audit_model(
         origins = list(names)
     if reference is not None and len(reference) != 2:
         raise ValueError("reference must be a pair: the rows the model was trained on, and their labels.")
-    known = None if reference is None else _as_matrix(inner, reference[0])[1]
+    known = None
+    if reference is not None:
+        known = encoder.transform(reference[0]) if encoder is not None else _as_matrix(inner, reference[0])[1]
     scale = _scale(inner, matrix if known is None else known, frozen)
     methods = {"yours": type(inner[-1] if hasattr(inner, "steps") else inner).__name__}
     models = {"yours": inner}
     about = {"yours": "The model you have, as it is."}
     settings: dict = {"radius": radius, "budget": budget, "random_state": random_state}
-    if known is not None and not frozen.any():
-        y_known = np.asarray(reference[1])
+    if known is not None and (encoder is not None or not frozen.any()):
+        y_known = match_labels(model, reference[1])
         training = Training(known, y_known, np.arange(len(known)), n_neighbors=n_neighbors, n_jobs=n_jobs)
         for candidate in choose_candidates(BASELINES):
             fitted = candidate.fit(training)
@@ -84,13 +86,15 @@ def audit_model(
             about[candidate.key] = candidate.about
             notes += [f"{candidate.method}: {warning}" for warning in fitted.warnings]
     certificates = {}
+    given_reference = None if reference is None else known if encoder is not None else reference[0]
     for key, each in models.items():
         stage = f"Certifying and attacking: {methods[key]}"
         progress(stage, 0, len(matrix))
         own = key == "yours"
         found = certify_rows(
             each, given if own else matrix, y, frozen=frozen if frozen.any() else None, unit=scale, budget=budget,
-            reference=reference if own else None, n_jobs=n_jobs, progress=partial(progress, stage),
+            reference=None if not own or known is None else (given_reference, reference[1]),
+            n_jobs=n_jobs, progress=partial(progress, stage),
         )  # fmt: skip
         certificates[key] = _numeric(found, matrix, frozen)
     if known is None:

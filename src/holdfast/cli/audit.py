@@ -20,6 +20,10 @@ def audit_command(
     model: Annotated[
         Path | None, typer.Option("--model", "-m", help="Audit this model file as it is; nothing is trained.")
     ] = None,
+    reference: Annotated[
+        Path | None,
+        typer.Option(help="With --model: the table it was trained on, for baselines and scikit-learn's k-NN."),
+    ] = None,
     out: Annotated[Path | None, typer.Option("--out", "-o", help="Folder; by default NAME-audit.")] = None,
     check: Annotated[bool, typer.Option("--check", help="Only look at the data, and say what was found.")] = False,
     radius: Annotated[float, typer.Option(help="Radius to certify at, in standard deviations.")] = 0.5,
@@ -78,9 +82,14 @@ def audit_command(
     if check:
         _print_check(dataset, categorical or (), dates or (), repairs, json)
         return
+    trained_on = None
+    if reference is not None:
+        known = open_data(reference, dataset.target_name, drop=drop or (), id=id, options=options)
+        trained_on = (known.frame, known.labels)
     with common.progress_bars(quiet=json) as progress:
         result = audit(
-            dataset, target=dataset.target_name, model=loaded, radius=radius, models=models, tune=tune,
+            dataset, target=dataset.target_name, model=loaded, reference=trained_on,
+            radius=radius, models=models, tune=tune,
             n_neighbors=neighbors, n_draws=draws, test_size=test_size, budget=budget, categorical=categorical or (),
             dates=dates or (), repairs=repairs, random_state=seed, n_jobs=jobs, progress=progress,
         )  # fmt: skip
@@ -150,9 +159,8 @@ def _print_result(result, summary: dict, paths: dict[str, Path]) -> None:
     for reason in summary["verdict"]["reasons"]:
         print_line(f"- {reason}")
     print_line(
-        "Proven: right, and no move up to the radius changes it. Distances are in standard deviations, over all "
-        "columns together: 0.5 is half a deviation of one column, or a quarter of a deviation of each of four. Balanced: every "
-        "class counts alike."
+        "Proven: right, and no move up to the radius changes it. Balanced: every class counts alike. Distances are in "
+        "standard deviations, over all columns together: 0.5 is half a deviation of one, or a quarter of each of four."
     )
     print_notes(result.notes)
     print_line(f"Time: {sum(result.seconds.values()):.0f} s")

@@ -11,6 +11,7 @@ from holdfast.datasets.checks.finding import describe as describe
 from holdfast.datasets.checks.finding import refuse_fatal as refuse_fatal
 from holdfast.datasets.checks.identifiers import check_identifiers
 from holdfast.datasets.checks.leaks import check_leaks
+from holdfast.datasets.checks.precision import check_precision
 from holdfast.datasets.checks.repair import Repairs as Repairs
 from holdfast.datasets.checks.repair import repair as repair
 from holdfast.datasets.checks.sentinels import check_sentinels
@@ -24,6 +25,7 @@ CHECKS: list[Callable[[TableView], Iterator[Finding]]] = [
     check_date_columns,
     check_small_classes,
     check_sentinels,
+    check_precision,
     check_identifiers,
     check_leaks,
     check_duplicates,

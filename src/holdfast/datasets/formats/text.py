@@ -3,6 +3,7 @@
 import codecs
 import csv
 import gzip
+import re
 
 from holdfast.datasets.formats.number_words import convert_number_words
 from holdfast.datasets.formats.options import ReadOptions
@@ -30,6 +31,7 @@ def read_text(source: Source, options: ReadOptions, max_rows: int):
             ) from broken
         encoding = _FALLBACK
         frame = _read(source, encoding, separator, options, max_rows)
+    _refuse_without_header(source, frame)
     notes = []
     if options.encoding is None and encoding not in ("utf-8", "utf-8-sig"):
         notes.append(f"{source.name} is not UTF-8; it was read as {encoding} (another: --encoding).")
@@ -56,6 +58,16 @@ def _read(source: Source, encoding: str, separator: str, options: ReadOptions, m
         raise ValueError(f"{source.name} cannot be read as a table: {one_line(broken)}.") from broken
     # If pieces differ in the type of a column it becomes words, and the encoder names the row that is not a number.
     return pandas.concat(pieces, ignore_index=True)
+
+
+def _refuse_without_header(source: Source, frame) -> None:
+    """Names such as 3.2421925 are values of a first row."""
+    numbers = [str(name) for name in frame.columns if re.fullmatch(r"-?\d+\.\d{2,}(e-?\d+)?", str(name))]
+    if len(numbers) > 1:
+        raise ValueError(
+            f"{source.name} has no header: its first line holds values such as {numbers[0]}. Add a line with the names "
+            "of the columns."
+        )
 
 
 def _encoding(source: Source, start: bytes) -> str:
