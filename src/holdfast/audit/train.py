@@ -57,7 +57,7 @@ def train(
     check_classes(y)
     rows = limit_rows(np.arange(len(y)), y, MAX_TRAIN_ROWS, random_state, "rows", notes)
     encoder, table = fit_encoder(dataset, rows, categorical, notes)
-    X, y = encoder.transform(table.iloc[rows]), y[rows]
+    X, y = encoder.encode(table.iloc[rows]), y[rows]
     tuned = np.arange(len(y)) if tune == "none" else tuning_rows(y, X.shape[1], random_state, notes)
     settings = tune_lmnn(
         X[tuned], y[tuned], robust=robust, tune=tune, radius=radius, n_neighbors=n_neighbors,
