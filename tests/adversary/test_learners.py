@@ -126,8 +126,8 @@ def test_log_det_predicts_the_same_on_the_span(monkeypatch):
 def test_span_changes_no_distance(name, monkeypatch):
     """What AML and SCML learn on the span is what they learn over all features, where only the ridge is seen."""
     X, y = rows(24, 30)
-    triplets = np.asarray(AML().find_triplets(X, y))
-    within = OTHERS[name].fit(X, y, triplets=triplets).transform(X)
+    triplets = AML().find_triplets(X, y).rows
+    within = OTHERS[name].fit(X, triplets=triplets).transform(X)
     if name == "SCML":
         monkeypatch.setattr(SCML, "_optimal_in_span", False)
     else:

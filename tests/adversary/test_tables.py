@@ -16,7 +16,6 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-
 from sklearn.pipeline import make_pipeline
 
 from holdfast import CertifiedKNeighborsClassifier, load, save

@@ -139,7 +139,7 @@ class Certificate:
         return DataFrame(columns)
 
     def accuracy_band(self, y=None, radii=None) -> AccuracyBand:
-        """Certified and attacked accuracy at some radii; by default at 400, from 0 to beyond the largest finite bound."""
+        """Certified and attacked accuracy at some radii; by default at 400, up to beyond the largest finite bound."""
         if radii is None:
             finite = np.concatenate([bound[np.isfinite(bound)] for bound in (self.radius, self.upper)])
             radii = np.linspace(0, 1.05 * finite.max() if finite.size else 1.0, 400)

@@ -17,8 +17,9 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     """Numbers stay in their own units, a category becomes columns ``name=value`` of 0 and 1.
 
     A missing number is filled with the median of the training rows; a missing category is a category of its
-    own. That is for the rows it is fitted on (``fit_transform``, :meth:`encode`). In new rows (``transform``, so ``predict``
-    of a pipeline) categories that were not seen, gaps and infinite numbers are refused, unless ``allow_unknown``.
+    own. That is for the rows it is fitted on (``fit_transform``, :meth:`encode`). In new rows (``transform``, and so
+    ``predict`` of a pipeline) categories that were not seen, gaps and infinite numbers are refused, unless
+    ``allow_unknown`` is set.
     Encoded columns are ``frozen_``: certificates cover continuous moves, which a category cannot make.
 
     Parameters
@@ -101,7 +102,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         return self.fit(X, y).encode(X)
 
     def encode(self, X) -> np.ndarray:
-        """The matrix of rows of the training table: gaps are filled, a category that was not seen is none of the others."""
+        """The matrix of rows of the training table: gaps are filled, an unseen category is none of the others."""
         check_is_fitted(self)
         table = self._known_columns(X)
         return self._encode(table, {name: _numbers(name, table[name]) for name in self.medians_})
@@ -135,8 +136,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         if unknown and not allow_unknown:
             raise ValueError(
                 f"The rows hold values that the model was not trained on: {describe_all(unknown)}. Correct them, or "
-                "allow them (--allow-unknown, TableEncoder(allow_unknown=True)): a category is then none of the known ones, everything else the median "
-                "of the training rows."
+                "allow them (--allow-unknown, TableEncoder(allow_unknown=True)): a category is then none of the known "
+                "ones, everything else the median of the training rows."
             )
         return self._encode(table, numbers), unknown
 

@@ -38,15 +38,18 @@ def bounds_before_normalizer(before: Affine, moves: Moves, rows: np.ndarray, cho
     """
     Z = before(rows)
     length = np.linalg.norm(Z, axis=1)
-    # z as computed is off by ``relative · size``, before the move and after it, its length by ``relative`` (Lemma S2).
+    # z as computed is off by ``relative · size`` before a move, and by ``relative · (size + growth · R)`` after one of
+    # size R; its length by ``relative`` (Lemma S2).
     size = np.linalg.norm(np.abs(rows) @ before.absolute.T, axis=1) + before.scale
     relative = kappa(before.W.shape[0], before.W.shape[1], before.n_steps)
     r = np.clip(chord - 2.0 * relative, 0.0, np.sqrt(2.0))
     columns, absolute = moves.in_units(before.W), moves.in_units(before.absolute)
-    lipschitz = moves.free_norm.coordinates(columns, absolute, reduce=True).lipschitz
+    coordinates = moves.free_norm.coordinates(columns, absolute, reduce=True)
+    # A unit of a move carries z by the Lipschitz constant at most, and the numbers that round by the growth.
+    rate = coordinates.lipschitz + relative * coordinates.growth
     arc = length * r * np.sqrt(1.0 - r**2 / 4.0) * (1.0 - 1e-12)  # 1e-12: the rounding of this line
     # A move may not take z to where scikit-learn would leave it alone.
     radius = np.maximum(np.minimum(arc, length - 2.0 * SHORTEST) - 2.0 * relative * size, 0.0)
     radius = np.where((length > 2.0 * SHORTEST) & (length < 1e150), radius, 0.0)  # else a square may overflow
     nothing = np.full(len(rows), np.inf)
-    return Bounds(radius / lipschitz if lipschitz > 0 else nothing, nothing, np.full(rows.shape, np.nan))
+    return Bounds(radius / rate * (1.0 - 1e-15) if rate > 0 else nothing, nothing, np.full(rows.shape, np.nan))
