@@ -88,11 +88,11 @@ def test_proxy_nca_says_that_there_is_nothing_to_learn(X, normalize):
 # -- more features than rows ------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", list(LEARNERS))
+@pytest.mark.parametrize("name", [*LEARNERS, "AML", "SCML"])
 def test_many_features_take_seconds(name):
     """2,000 features of 50 rows took minutes; here only the size of the work is checked, not the clock."""
     X, y = rows(50, 2000)
-    learner = LEARNERS[name].fit(X, y)
+    learner = (LEARNERS | OTHERS)[name].fit(X, y)
     assert learner.components_.shape[0] <= 49
     outside = np.linalg.svd(X - X.mean(axis=0))[2][49:]
     assert np.abs(learner.components_ @ outside.T).max() < 1e-10 * np.abs(learner.components_).max()
@@ -120,6 +120,29 @@ def test_log_det_predicts_the_same_on_the_span(monkeypatch):
         learner = LogDetLMNN(weight=0.1).fit(X, y)
         predictions.append(KNeighborsClassifier(3).fit(learner.transform(X), y).predict(learner.transform(new)))
     assert (predictions[0] == predictions[1]).mean() >= 0.99
+
+
+@pytest.mark.parametrize("name", ["AML", "SCML"])
+def test_span_changes_no_distance(name, monkeypatch):
+    """What AML and SCML learn on the span is what they learn over all features, where only the ridge is seen."""
+    X, y = rows(24, 30)
+    triplets = AML().find_triplets(X, y).rows
+    within = OTHERS[name].fit(X, triplets=triplets).transform(X)
+    if name == "SCML":
+        monkeypatch.setattr(SCML, "_optimal_in_span", False)
+    else:
+        X = np.vstack([X, X[:8]])  # with as many rows as features no span is taken
+    everywhere = OTHERS[name].fit(X, triplets=triplets).transform(X[:24])
+    gaps = [np.linalg.norm(Z[:, None] - Z, axis=2) for Z in (within, everywhere)]
+    np.testing.assert_allclose(gaps[0], gaps[1], rtol=1e-6, atol=1e-9 * gaps[1].max())
+
+
+def test_span_is_left_where_a_basis_points_out_of_it():
+    X, y = rows(10, 30)
+    given = np.eye(30)[:12]
+    learner = SCML(basis=given, init=np.ones(12)).fit(X, y)
+    assert learner.components_.shape[1] == 30
+    assert not hasattr(learner, "_basis_in_span")
 
 
 def test_span_with_a_start_a_shape_and_a_rank():

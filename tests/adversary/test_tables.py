@@ -16,8 +16,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.pipeline import make_pipeline
 
-from holdfast import load
+from holdfast import CertifiedKNeighborsClassifier, load, save
 from holdfast.audit import audit, summarise
 from holdfast.audit.new_rows import read_new_rows
 from holdfast.audit.tables import attack_table, certify_table, predict_table
@@ -230,6 +231,20 @@ def test_what_is_allowed_is_filled_with_medians(folder, frame):
     words = [k for k, name in enumerate(encoder.feature_names_) if name.startswith("work=")]
     assert not found.matrix[5:][:, words].any()
     assert np.isfinite(found.matrix).all()
+
+
+def test_predict_of_a_loaded_model_refuses_what_the_command_line_refuses(tmp_path):
+    train = pd.DataFrame({"w": ["a", "b", "a", "b"], "n": [1.0, 2.0, None, 4.0]})
+    model = make_pipeline(TableEncoder(), CertifiedKNeighborsClassifier(n_neighbors=1)).fit(train, [0, 1, 0, 1])
+    save(model, tmp_path / "small.holdfast")
+    model = load(tmp_path / "small.holdfast")
+    new = pd.DataFrame({"w": ["a", "c"], "n": [None, 2.0]})
+    for ask in (model.predict, model.predict_proba):
+        with pytest.raises(
+            ValueError, match=r"column 'w' has categories not seen .*; column 'n' has no value in row 1"
+        ):
+            ask(new)
+    assert len(model.set_params(tableencoder__allow_unknown=True).predict(new)) == 2
 
 
 def test_a_missing_word_is_known_if_training_had_one():

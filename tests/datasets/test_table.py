@@ -122,10 +122,10 @@ def test_encoder():
         *("n", "text", "word=(missing)", "word=a", "word=b", "flag=False", "flag=True", "code=1", "code=2")
     ]
     assert encoder.frozen_.tolist() == [False, False] + [True] * 7
-    out = encoder.transform(train)
+    out = encoder.encode(train)
     assert out[1].tolist() == [2.0, 2.0, 0, 1, 0, 1, 0, 0, 1]
     new = train.assign(word="unseen", extra=1, code=[1.0, 2.0, 1.0])[["extra", *train.columns[::-1]]]
-    assert encoder.transform(new)[0].tolist() == [1.0, 1.5, 0, 0, 0, 0, 1, 1, 0]
+    assert encoder.encode(new)[0].tolist() == [1.0, 1.5, 0, 0, 0, 0, 1, 1, 0]
     notes = " ".join(encoder.notes(train))
     assert "2 missing numbers" in notes
     assert "word, flag, code" in notes
@@ -137,11 +137,13 @@ def test_encoder_refuses():
         TableEncoder().fit(numbers)
     encoder = TableEncoder().fit(numbers.assign(n=[1, 2, 3, 4]))
     with pytest.raises(ValueError, match="row 3 says 'oops'"):
+        encoder.encode(numbers)
+    with pytest.raises(ValueError, match=r"column 'n' has words instead of numbers in row 3 \('oops'\)"):
         encoder.transform(numbers)
     with pytest.raises(ValueError, match="lacks the column 'm'"):
         encoder.transform(numbers[["n"]])
     with pytest.raises(ValueError, match="infinite in row 2"):
-        encoder.transform(pd.DataFrame({"n": [1.0, np.inf], "m": [0, 0]}))
+        encoder.encode(pd.DataFrame({"n": [1.0, np.inf], "m": [0, 0]}))
     with pytest.raises(ValueError, match="holds dates"):
         TableEncoder().fit(pd.DataFrame({"d": pd.to_datetime(["2020-01-01", "2020-01-02"])}))
     with pytest.raises(ValueError, match="200 different words"):

@@ -137,7 +137,7 @@ def audit(
         train = limit_rows(train, labels, MAX_TRAIN_ROWS, random_state, "training rows", notes)
         test = limit_rows(test, labels, MAX_TEST_ROWS, random_state, "test rows", notes)
         encoder, table = fit_encoder(dataset, train, categorical, dates, notes)
-        X_train, X_test = encoder.transform(table.iloc[train]), encoder.transform(table.iloc[test])
+        X_train, X_test = encoder.encode(table.iloc[train]), encoder.encode(table.iloc[test])
         y_train, y_test = labels[train], labels[test]
         tuned = np.arange(len(train))
         if tune != "none":

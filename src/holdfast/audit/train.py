@@ -56,7 +56,7 @@ def train(
     check_classes(y)
     rows = limit_rows(np.arange(len(y)), y, MAX_TRAIN_ROWS, random_state, "rows", notes)
     encoder, table = fit_encoder(dataset, rows, categorical, dates, notes)
-    X, y = encoder.transform(table.iloc[rows]), y[rows]
+    X, y = encoder.encode(table.iloc[rows]), y[rows]
     tuned = np.arange(len(y)) if tune == "none" else tuning_rows(y, X.shape[1], random_state, notes)
     frozen = encoder.frozen_ if encoder.frozen_.any() else None
     training = Training(X, y, tuned, frozen, radius, tune, n_neighbors, n_draws, random_state, n_jobs, progress)

@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from holdfast.certificates.accuracy_band import AccuracyBand, axes_or_new
+
 
 def meet(radius: np.ndarray, upper: np.ndarray) -> np.ndarray:
     """True where two bounds differ by no more than the allowance for rounding."""
@@ -188,6 +190,13 @@ class Certificate:
             columns["correct"] = self.true == self.prediction
         return DataFrame(columns, index=self.index)
 
+    def accuracy_band(self, y=None, radii=None) -> AccuracyBand:
+        """Certified and attacked accuracy at some radii; by default at 400, up to beyond the largest finite bound."""
+        if radii is None:
+            finite = np.concatenate([bound[np.isfinite(bound)] for bound in (self.radius, self.upper)])
+            radii = np.linspace(0, 1.05 * finite.max() if finite.size else 1.0, 400)
+        return AccuracyBand(np.asarray(radii), self.certified_accuracy(y, radii), self.attacked_accuracy(y, radii))
+
     def plot(self, y=None, ax=None):
         """Certified and attacked accuracy as the radius grows; the truth lies in the band between.
 
@@ -195,18 +204,11 @@ class Certificate:
         -------
         matplotlib axes
         """
-        try:
-            import matplotlib.pyplot as plt
-        except ImportError as missing:
-            raise ImportError("plot needs matplotlib: pip install 'holdfast[plot]'") from missing
-        y = self._labels(y)
-        ax = plt.subplots(layout="constrained")[1] if ax is None else ax
-        finite = np.concatenate([b[np.isfinite(b)] for b in (self.radius, self.upper)])
-        radii = np.linspace(0, 1.05 * finite.max() if finite.size else 1.0, 200)
-        low, high = self.certified_accuracy(y, radii), self.attacked_accuracy(y, radii)
-        ax.fill_between(radii, low, high, alpha=0.25, step="post", label="between")
-        ax.step(radii, low, where="post", label="certified")
-        ax.step(radii, high, where="post", label="attacked")
-        ax.set(xlabel=f"{self.norm} radius in {self.units}", ylabel="accuracy", ylim=(0, 1.02))
-        ax.legend()
+        ax = axes_or_new(ax, "plot")
+        self.accuracy_band(y).draw(ax, self.radius_label)
         return ax
+
+    @property
+    def radius_label(self) -> str:
+        """How the radius is measured, in words."""
+        return f"{self.norm} radius in {self.units}"

@@ -19,9 +19,10 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     """Numbers stay in their own units, a category becomes columns ``name=value`` of 0 and 1.
 
     A missing number is filled with the median of the training rows; a missing category is a category of its
-    own. A category that is not in the training rows gives 0 in all its columns; :meth:`transform_new` refuses
-    such values, and gaps. Encoded columns are ``frozen_``: certificates cover continuous moves, which a category
-    cannot make.
+    own. That is for the rows it is fitted on (``fit_transform``, :meth:`encode`). In new rows (``transform``, and so
+    ``predict`` of a pipeline) categories that were not seen, gaps and infinite numbers are refused, unless
+    ``allow_unknown`` is set.
+    Encoded columns are ``frozen_``: certificates cover continuous moves, which a category cannot make.
 
     Parameters
     ----------
@@ -29,6 +30,10 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         Columns of numbers that are codes of categories.
     dates : sequence of str, default=()
         Columns of dates, which become days since 1970.
+    allow_unknown : bool, default=False
+        Whether new rows may hold values that were not seen: a category then gives 0 in all its columns, everything
+        else becomes the median of the training rows. ``model.set_params(tableencoder__allow_unknown=True)`` allows it
+        in a pipeline, also in one that was loaded.
 
     Attributes
     ----------
@@ -48,13 +53,16 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     >>> import pandas
     >>> table = pandas.DataFrame({"age": [30.0, None, 50.0], "sex": ["f", "m", "f"]})
     >>> encoder = TableEncoder().fit(table)
-    >>> encoder.feature_names_, encoder.transform(table)[1].tolist()
+    >>> encoder.feature_names_, encoder.encode(table)[1].tolist()
     (['age', 'sex=f', 'sex=m'], [40.0, 0.0, 1.0])
     """
 
-    def __init__(self, categorical: Sequence[str] = (), dates: Sequence[str] = ()):
+    allow_unknown = False  # of encoders in files of version 0.1
+
+    def __init__(self, categorical: Sequence[str] = (), dates: Sequence[str] = (), allow_unknown: bool = False):
         self.categorical = categorical
         self.dates = dates
+        self.allow_unknown = allow_unknown
 
     def fit(self, X, y=None):
         """Find the columns of numbers and their medians, and the categories of the other columns."""
@@ -90,7 +98,18 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         return self
 
     def transform(self, X) -> np.ndarray:
-        """The matrix, of shape (n_rows, n_features_out); columns the training table did not have are ignored."""
+        """The matrix of new rows, of shape (n_rows, n_features_out); see :meth:`transform_new`.
+
+        Columns the training table did not have are ignored.
+        """
+        return self.transform_new(X, self.allow_unknown)[0]
+
+    def fit_transform(self, X, y=None) -> np.ndarray:
+        """Fit, and the matrix of the same rows."""
+        return self.fit(X, y).encode(X)
+
+    def encode(self, X) -> np.ndarray:
+        """The matrix of rows of the training table: gaps are filled, an unseen category is none of the others."""
         check_is_fitted(self)
         table = self._known_columns(X)
         return self._encode(table, {name: _numbers(name, table[name]) for name in self.medians_})
@@ -124,8 +143,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         if unknown and not allow_unknown:
             raise ValueError(
                 f"The rows hold values that the model was not trained on: {describe_all(unknown)}. Correct them, or "
-                "allow them (--allow-unknown): a category is then none of the known ones, everything else the median "
-                "of the training rows."
+                "allow them (--allow-unknown, TableEncoder(allow_unknown=True)): a category is then none of the known "
+                "ones, everything else the median of the training rows."
             )
         return self._encode(table, numbers), unknown
 

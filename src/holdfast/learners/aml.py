@@ -148,7 +148,7 @@ class AML(TripletLearner):
     def _scatters(
         self, X: np.ndarray, triplets: Triplets, n_features: int
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """The means over R of ``X_ij`` and of ``X_il``, made positive definite, and how many directions a row stands for.
+        """The means over R of ``X_ij`` and ``X_il``, made positive definite; how many directions each row stands for.
 
         That is 1. But if the points are on a span of fewer directions than features, the ridge alone is seen outside of
         it, and M is there a multiple of the identity: one more row and column stands for all the directions outside.

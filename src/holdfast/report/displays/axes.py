@@ -1,13 +1,11 @@
 """The axes a display draws on, and the name in its legend."""
 
+from holdfast.certificates.accuracy_band import axes_or_new
+
 
 def axes_for(display: object, ax=None):
     """The axes to draw on, new ones if none are given; stored on the display as ``ax_`` and ``figure_``."""
-    try:
-        import matplotlib.pyplot as plt
-    except ImportError as missing:
-        raise ImportError(f"{type(display).__name__} needs matplotlib: pip install 'holdfast[plot]'") from missing
-    ax = plt.subplots(layout="constrained")[1] if ax is None else ax
+    ax = axes_or_new(ax, type(display).__name__)
     display.ax_, display.figure_ = ax, ax.figure  # type: ignore[attr-defined]
     return ax
 

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from holdfast.certificates.accuracy_band import AccuracyBand
 from holdfast.certificates.certificate import Certificate
 from holdfast.certificates.certify import certify
 from holdfast.report.displays.axes import axes_for, name_of
@@ -59,21 +60,12 @@ class CertifiedAccuracyDisplay:
         cls, certificate: Certificate, y=None, *, radii=None, name: str | None = None
     ) -> "CertifiedAccuracyDisplay":
         """Make the display of a certificate; it is not drawn yet."""
-        if radii is None:
-            finite = np.concatenate([b[np.isfinite(b)] for b in (certificate.radius, certificate.upper)])
-            radii = np.linspace(0, 1.05 * finite.max() if finite.size else 1.0, 400)
-        low, high = certificate.certified_accuracy(y, radii), certificate.attacked_accuracy(y, radii)
-        return cls(radii, low, high, name, f"{certificate.norm} radius in {certificate.units}")
+        band = certificate.accuracy_band(y, radii)
+        return cls(band.radii, band.certified, band.attacked, name, certificate.radius_label)
 
     def plot(self, ax=None, *, name: str | None = None) -> "CertifiedAccuracyDisplay":
         """Draw the band and both its ends; several displays may share axes."""
         ax = axes_for(self, ax)
-        name = self.name if name is None else name
-        prefix = f"{name}: " if name else ""
-        (line,) = ax.step(self.radii, self.certified, where="post", linewidth=2, label=f"{prefix}certified")
-        colour = line.get_color()
-        ax.step(self.radii, self.attacked, where="post", linewidth=1, color=colour, label=f"{prefix}attacked")
-        ax.fill_between(self.radii, self.certified, self.attacked, step="post", alpha=0.2, color=colour, linewidth=0)
-        ax.set(xlabel=self.units, ylabel="accuracy", ylim=(0, 1.02))
-        ax.legend()
+        band = AccuracyBand(self.radii, self.certified, self.attacked)
+        band.draw(ax, self.units, self.name if name is None else name)
         return self
