@@ -9,6 +9,7 @@ from holdfast.cli.audit import audit_command
 from holdfast.cli.bench import bench_command
 from holdfast.cli.certify import certify_command
 from holdfast.cli.datasets import datasets_command
+from holdfast.cli.explain import explain_command
 from holdfast.cli.fit import fit_command
 from holdfast.cli.predict import predict_command
 from holdfast.cli.report import report_command
@@ -29,6 +30,7 @@ app.command("fit")(fit_command)
 app.command("predict")(predict_command)
 app.command("certify")(certify_command)
 app.command("attack")(attack_command)
+app.command("explain")(explain_command)
 app.command("report")(report_command)
 app.command("datasets")(datasets_command)
 app.command("bench", context_settings={"allow_extra_args": True, "ignore_unknown_options": True})(bench_command)

@@ -69,7 +69,8 @@ def _program(question: Question, columns, u, members, outside, down, up, extra) 
         near, far = points[np.repeat(members, len(chosen))], points[np.tile(outside[chosen], len(members))]
         A = (near - far) @ columns  # Lemma R1
         level = 0.5 * np.einsum("nr,nr->n", near - far, near + far - 2.0 * u)
-        return A, level + question.slack * (1 + 1e-9) * norm.dual_lengths(A) + _BEYOND * np.abs(level)
+        held = question.held((near - far) @ question.voter.fold.before.W) if question.slack else 0.0
+        return A, level + (1 + _BEYOND) * held + _BEYOND * np.abs(level)
 
     A_all, b_all = rows_of(np.arange(len(outside)))
     shape = (len(members), len(outside))

@@ -157,11 +157,12 @@ def _question(
 ) -> Question:
     if near is True and data is None:
         raise ValueError("near_data=True needs the data: give reference=(X_train, y_train).")
+    noise = Moves(moves.norm, moves.unit, frozen=moves.frozen)
     boxed = moves.lower is not None or moves.upper is not None
     distance = near_data_of(voter, moves, data) if near is True and data is not None else None
     if data is not None and near is not False and (near or not boxed):
         moves = within_data(moves, data)
-    return Question(voter, moves, effort, float(slack), distance)
+    return Question(voter, moves, effort, float(slack), noise, distance)
 
 
 def _result(

@@ -30,7 +30,7 @@ def largest_score(question: Question, rows: np.ndarray, target: int) -> tuple[np
     down, up = moves.room(rows)
     others = np.flatnonzero(np.arange(problem.n_classes) != target)
     A = columns[target] - columns[others]
-    held = question.slack / beta * norm.dual_lengths(A)
+    held = question.held(problem.T[target] - problem.T[others])
     growth = rate[target] + rate[others]
     lower, step = np.zeros(len(rows)), np.full((len(rows), columns.shape[1]), np.nan)
     for t, (u, own) in enumerate(zip(queries, error, strict=True)):

@@ -134,8 +134,8 @@ def size_at_least(
     blur = rounding * float(norm.dual_lengths((weights @ np.abs(A) + np.abs(sides))[None])[0])
     slope = float(norm.dual_lengths((row - sides)[None])[0]) * (1 + 1e-12) + blur + drift
     bound = max(level / slope * (1 - 1e-15), 0.0) if slope > 0 else (np.inf if level > 0 else 0.0)
-    farthest = float(norm.lengths(np.maximum(down, up)[None])[0])
-    if np.isfinite(farthest):
+    farthest = float(norm.lengths(np.maximum(down, up)[None])[0]) if norm.uses_box else np.inf
+    if np.isfinite(farthest):  # every move of the box is at most so long
         reach = np.maximum(row * up, -row * down)
         blur = rounding * float((weights @ np.abs(A)) @ np.maximum(down, up) + weights @ np.abs(needed))
         if weights @ needed - drift * farthest > reach.sum() + 4 * blur:
