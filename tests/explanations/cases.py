@@ -14,7 +14,13 @@ from sklearn.neighbors import KNeighborsClassifier, NearestCentroid
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
-from holdfast import CertifiedKNeighborsClassifier, CertifiedPrototypeClassifier, Euclidean, Threat, certify, counterfactuals
+from holdfast import (
+    CertifiedKNeighborsClassifier,
+    Euclidean,
+    Threat,
+    certify,
+    counterfactuals,
+)
 
 MODELS = {
     "knn1": lambda: CertifiedKNeighborsClassifier(Euclidean(), n_neighbors=1),

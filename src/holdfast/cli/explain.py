@@ -105,7 +105,7 @@ def _threat(model, path: Path | None, names: list[str]):
     fixed = np.zeros(len(names), bool) if encoder is None else np.asarray(encoder.frozen_)
     if path is None:
         return Threat(unit=deviations(inner), frozen=fixed)
-    given = Threat.from_file(path)  # type: ignore[attr-defined]
+    given = Threat.from_file(path)
     index = {name: number for number, name in enumerate(names)}
     known = set() if encoder is None else {str(name) for name in encoder.columns_} - set(names)
     given.set_params(
@@ -116,7 +116,7 @@ def _threat(model, path: Path | None, names: list[str]):
 
 
 def _numbered(value: Any, index: dict[str, int], fixed: set[str]) -> Any:
-    """Column names as numbers, in lists and mappings; categories of the table, which are frozen anyway, are left out."""
+    """Column names as numbers, in lists and mappings; without the categories of the table, which are frozen anyway."""
     if isinstance(value, dict):
         return {index.get(key, key): _numbered(each, index, fixed) for key, each in value.items() if key not in fixed}
     if isinstance(value, (list, tuple)):

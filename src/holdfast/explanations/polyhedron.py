@@ -79,6 +79,7 @@ def _quadratic(norm: Norm, A, b, down, up) -> Shortest:
 def _linear(norm: Norm, A, b, down, up) -> Shortest:
     """L1: ``min Σ (p + q)``, ``e = p − q``; L∞: ``min t``, ``−t ≤ e ≤ t``."""
     rows, n = A.shape
+    bounds: list[tuple[float | None, float | None]]
     if isinstance(norm, L1):
         cost, matrix, level = np.ones(2 * n), np.hstack([-A, A]), -b
         bounds = [*((0.0, _limit(u)) for u in up), *((0.0, _limit(d)) for d in down)]

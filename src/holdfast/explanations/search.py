@@ -183,8 +183,12 @@ def _search_around(answers: Answers, left: np.ndarray, start: np.ndarray, refere
         missing = np.flatnonzero(np.isinf(answers.size[left]) | (question.near is not None))
         if missing.size:
             at = left[missing]
-            walked = walk(lambda i, points: answers.accepts(at[i], points), answers.rows[at], end[missing])
-            answers.offer(at, walked)
+            quick = replace(answers, question=question.quick())
+
+            def accepts(i: np.ndarray, points: np.ndarray, at=at, quick=quick) -> np.ndarray:
+                return quick.accepts(at[i], points)
+
+            answers.offer(at, walk(accepts, answers.rows[at], end[missing], question.slack == 0))
         if not np.isin(left, answers.open).any():
             return
 
