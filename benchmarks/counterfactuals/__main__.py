@@ -18,7 +18,7 @@ from holdfast import Threat, counterfactuals
 
 RESULTS = Path(__file__).with_name("results")
 WORKER = Path(__file__).with_name("worker.py")
-PEERS = ("dice_random", "dice_kdtree", "nice_proximity", "nice_sparsity")
+PEERS = ("dice_random", "nice_proximity", "nice_sparsity")  # DiCE's other searches take up to 20 s a row
 CLOSER = 1e-9  # relative: what counts as a smaller distance
 
 
@@ -52,9 +52,7 @@ def ours(split: Split, model, rounding: float) -> list[dict]:
     counterfactuals(model, split.test[:1], threat=threat, reference=reference, n_jobs=1)  # compiles
     for row in split.test:
         start = time.perf_counter()
-        found = counterfactuals(
-            model, row[None], threat=threat, reference=reference, n_jobs=1, rounding=rounding
-        )
+        found = counterfactuals(model, row[None], threat=threat, reference=reference, n_jobs=1, rounding=rounding)
         seconds.append(time.perf_counter() - start)
         points.append(found.values[0])
         lower.append(float(found.lower_bound[0]))

@@ -32,13 +32,17 @@ def dice(kind, X, y, numbers, predict_model):
     frame = pd.DataFrame(X, columns=names).assign(y=y)
     data = dice_ml.Data(dataframe=frame, continuous_features=names, outcome_name="y")
     explainer = dice_ml.Dice(data, dice_ml.Model(model=predict_model, backend="sklearn"), method=kind)
-    vary = [name for name, number in zip(names, numbers) if number]
+    vary = [name for name, number in zip(names, numbers, strict=True) if number]
 
     def explain(row):
         options = {"random_seed": 0} if kind == "random" else {}
         found = explainer.generate_counterfactuals(
-            pd.DataFrame(row[None], columns=names), total_CFs=1, desired_class="opposite", features_to_vary=vary,
-            verbose=False, **options,
+            pd.DataFrame(row[None], columns=names),
+            total_CFs=1,
+            desired_class="opposite",
+            features_to_vary=vary,
+            verbose=False,
+            **options,
         )
         return found.cf_examples_list[0].final_cfs_df[names].to_numpy(dtype=float)[0]
 
@@ -50,15 +54,23 @@ def nice(kind, X, y, numbers, predict_model):
     from nice import NICE
 
     explainer = NICE(
-        predict_fn=predict_model.predict_proba, X_train=X, y_train=y, cat_feat=np.flatnonzero(~numbers).tolist(),
-        num_feat=np.flatnonzero(numbers).tolist(), optimization=kind, justified_cf=True,
+        predict_fn=predict_model.predict_proba,
+        X_train=X,
+        y_train=y,
+        cat_feat=np.flatnonzero(~numbers).tolist(),
+        num_feat=np.flatnonzero(numbers).tolist(),
+        optimization=kind,
+        justified_cf=True,
     )
     return lambda row: np.asarray(explainer.explain(row[None].copy()), dtype=float)[0]
 
 
 PEERS = {
-    "dice_random": (dice, "random"), "dice_kdtree": (dice, "kdtree"), "dice_genetic": (dice, "genetic"),
-    "nice_proximity": (nice, "proximity"), "nice_sparsity": (nice, "sparsity"),
+    "dice_random": (dice, "random"),
+    "dice_kdtree": (dice, "kdtree"),
+    "dice_genetic": (dice, "genetic"),
+    "nice_proximity": (nice, "proximity"),
+    "nice_sparsity": (nice, "sparsity"),
 }
 
 
@@ -70,7 +82,9 @@ def model_of(name):
     from sklearn.preprocessing import MinMaxScaler
 
     last = {
-        "knn1": KNeighborsClassifier(1), "knn5": KNeighborsClassifier(5), "logistic": LogisticRegression(max_iter=2000)
+        "knn1": KNeighborsClassifier(1),
+        "knn5": KNeighborsClassifier(5),
+        "logistic": LogisticRegression(max_iter=2000),
     }[name]
     return make_pipeline(MinMaxScaler(), last)
 

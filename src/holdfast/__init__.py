@@ -7,7 +7,8 @@ it is minimised over one of the ``spaces`` by one of the ``solvers``; the result
 the named recipes, each a scikit-learn transformer.
 
 ``models`` vote under a metric; ``certificates`` bound from below, and ``attacks`` from above, the smallest move of an
-input that changes a prediction; ``explanations`` are the closest rows with another answer; ``search`` tunes; ``audit`` does all of it for a table, and ``report`` writes it down.
+input that changes a prediction; ``explanations`` are the closest rows with another answer; ``search`` tunes; ``audit``
+does all of it for a table, and ``report`` writes it down.
 
 ``import holdfast`` itself imports nothing: a public name is imported from its module when it is first used (PEP 562),
 because scikit-learn and numba take a second or two.

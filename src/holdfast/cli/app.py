@@ -9,6 +9,7 @@ from holdfast.cli.audit import audit_command
 from holdfast.cli.bench import bench_command
 from holdfast.cli.certify import certify_command
 from holdfast.cli.datasets import datasets_command
+from holdfast.cli.explain import explain_command
 from holdfast.cli.fit import fit_command
 from holdfast.cli.predict import predict_command
 from holdfast.cli.report import report_command
@@ -30,6 +31,7 @@ app.command("fit", short_help="Train a robust model on all rows; write it to a f
 app.command("predict", short_help="Labels of new rows.")(predict_command)
 app.command("certify", short_help="How far each row may move before its answer changes.")(certify_command)
 app.command("attack", short_help="Moved rows that the model answers differently.")(attack_command)
+app.command("explain", short_help="The closest rows with another answer: what would have to change.")(explain_command)
 app.command("report", short_help="Make report.html and report.md again, or print report.json.")(report_command)
 app.command("datasets", short_help="The data sets that have a name.")(datasets_command)
 app.command(

@@ -16,9 +16,9 @@ _BEYOND = 1e-9  # how far beyond each boundary, relative to the distance to it
 def in_cell(question: Question, rows: np.ndarray, around: np.ndarray, aims: np.ndarray) -> np.ndarray:
     """The closest point of the cell of ``around`` for each row, or NaN.
 
-    With ``s = ⌊k/2⌋ + 1``: the s points of class c nearest to ``around`` stay no farther than all points of other classes,
-    but for the k − s nearest of these. So c has s of the k votes, a majority, within the cell; and within ``slack`` of each
-    point that keeps every row by ``slack ‖a‖*``. A cell is a polyhedron: one program.
+    With ``s = ⌊k/2⌋ + 1``: the s points of class c nearest to ``around`` stay no farther than all points of other
+    classes, but for the k − s nearest of these. So c has s of the k votes, a majority, within the cell; and within
+    ``slack`` of each point that keeps every row by ``slack ‖a‖*``. A cell is a polyhedron: one program.
 
     Parameters
     ----------
@@ -69,15 +69,14 @@ def _program(question: Question, columns, u, members, outside, down, up, extra) 
         near, far = points[np.repeat(members, len(chosen))], points[np.tile(outside[chosen], len(members))]
         A = (near - far) @ columns  # Lemma R1
         level = 0.5 * np.einsum("nr,nr->n", near - far, near + far - 2.0 * u)
-        return A, level + question.slack * (1 + 1e-9) * norm.dual_lengths(A) + _BEYOND * np.abs(level)
+        held = question.held((near - far) @ question.voter.fold.before.W) if question.slack else 0.0
+        return A, level + (1 + _BEYOND) * held + _BEYOND * np.abs(level)
 
     A_all, b_all = rows_of(np.arange(len(outside)))
     shape = (len(members), len(outside))
     for _ in range(_ROUNDS):
         pick = (np.arange(shape[0])[:, None] * shape[1] + active).ravel()
-        found = shortest(
-            norm, np.vstack([A_all[pick], extra[0]]), np.append(b_all[pick], extra[1]), down, up
-        ).move
+        found = shortest(norm, np.vstack([A_all[pick], extra[0]]), np.append(b_all[pick], extra[1]), down, up).move
         if found is None:
             return None
         violated = (A_all @ found < b_all - 1e-9 * np.abs(b_all)).reshape(shape).any(axis=0)

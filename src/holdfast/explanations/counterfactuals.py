@@ -58,18 +58,18 @@ def counterfactuals(
     n : int, default=1
         Answers for each row.
     slack : float, default=0
-        The answer holds within this distance of the point, for noise in every feature that is not frozen, in the measure
-        of the threat: the certificate of the point is at least as large.
+        The answer holds within this distance of the point, for noise in every feature that is not frozen, in the
+        measure of the threat: the certificate of the point is at least as large.
     max_features : int, optional
         At most so many features change. The closest such change is proven where there are at most 2000 sets of that
         many features; with more, features are dropped step by step, and the bound is that without the limit.
     diverse : {"features", "points"}, default="features"
-        How further answers differ: each leaves the main feature of those before as it was, or each is nearest to another
-        row of the data.
+        How further answers differ: each leaves the main feature of those before as it was, or each is nearest to
+        another row of the data.
     near_data : bool or None, default=None
-        None: values stay within the range of the reference rows, if these are known and the threat has no box of its own.
-        True: besides, an answer is no farther from the reference rows than 95 % of them are from each other, in the
-        distance of the model (in units of the threat for a linear model). False: neither.
+        None: values stay within the range of the reference rows, if these are known and the threat has no box of its
+        own. True: besides, an answer is no farther from the reference rows than 95 % of them are from each other, in
+        the distance of the model (in units of the threat for a linear model). False: neither.
     reference : tuple (X_train, y_train), optional
         The rows the model was fitted on: needed for scikit-learn's ``KNeighborsClassifier``, and for ``near_data=True``
         where the model does not keep them.
@@ -87,9 +87,9 @@ def counterfactuals(
 
     Notes
     -----
-    For two classes, or without a target, the bound is the certified radius. A given class among several is exact for one
-    neighbour, prototypes, centroids and linear models; for several neighbours the bound is the radius of any change. With
-    ``slack`` the bound is the radius plus the slack (Lemma K1).
+    For two classes, or without a target, the bound is the certified radius. A given class among several is exact for
+    one neighbour, prototypes, centroids and linear models; for several neighbours the bound is the radius of any
+    change. With ``slack`` the bound is the radius plus the slack (Lemma K1).
 
     Examples
     --------
@@ -130,9 +130,9 @@ def counterfactuals(
     while len(answers) < n:
         earlier = [each.points for each in answers]
         if diverse == "features":
-            answers.append(in_other_features(question, rows, earlier, solve))
+            answers.append(in_other_features(question, first, earlier, solve))
         else:
-            points = towards_other_points(question, first, earlier, data, n)
+            points = towards_other_points(question, first, earlier, data, n, limit)
             points = shorten(question, rows, codes, targets, points, rounding)
             answers.append(replace(first, points=points, size=question.sizes(points, rows)))
     return _result(voter, X, rows, codes, targets, answers, question, rounding)
@@ -157,11 +157,12 @@ def _question(
 ) -> Question:
     if near is True and data is None:
         raise ValueError("near_data=True needs the data: give reference=(X_train, y_train).")
+    noise = Moves(moves.norm, moves.unit, frozen=moves.frozen)
     boxed = moves.lower is not None or moves.upper is not None
     distance = near_data_of(voter, moves, data) if near is True and data is not None else None
     if data is not None and near is not False and (near or not boxed):
         moves = within_data(moves, data)
-    return Question(voter, moves, effort, float(slack), distance)
+    return Question(voter, moves, effort, float(slack), noise, distance)
 
 
 def _result(

@@ -13,9 +13,9 @@ def shorten(
 ) -> np.ndarray:
     """Answers with as few digits as possible, no more than ``allowance`` farther, each accepted by the question.
 
-    Values are multiples of ``10⁻ᵠ``, the same number of digits for features of the same unit; level by level, from coarse
-    to fine, the first rounding that is still an answer is taken. Tried are the nearest number, the next one away from
-    the row, and both for a point a little farther. What would change by less than half a step stays as it was.
+    Values are multiples of ``10⁻ᵠ``, the same number of digits for features of the same unit; level by level, from
+    coarse to fine, the first rounding that is still an answer is taken. Tried are the nearest number, the next one
+    away from the row, and both for a point a little farther. A change of less than half a step is left out.
 
     Parameters
     ----------

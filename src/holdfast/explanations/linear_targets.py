@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from holdfast.certificates.problems import LinearProblem
 from holdfast.certificates.rounding import score_rounding
 from holdfast.certificates.voting import LinearVoter
 from holdfast.explanations.polyhedron import shortest, size_at_least
@@ -24,13 +25,14 @@ def largest_score(question: Question, rows: np.ndarray, target: int) -> tuple[np
     voter = question.voter
     assert isinstance(voter, LinearVoter)
     problem, alpha, beta = voter.problem(voter.fold.before, question.moves).to_sound_range()
+    assert isinstance(problem, LinearProblem)
     queries, moves = alpha * voter.fold(rows), problem.moves
     norm, columns = moves.free_norm, moves.in_units(problem.T)
     error, rate = score_rounding(problem, rows, len(rows))
     down, up = moves.room(rows)
     others = np.flatnonzero(np.arange(problem.n_classes) != target)
     A = columns[target] - columns[others]
-    held = question.slack / beta * norm.dual_lengths(A)
+    held = question.held(problem.T[target] - problem.T[others])
     growth = rate[target] + rate[others]
     lower, step = np.zeros(len(rows)), np.full((len(rows), columns.shape[1]), np.nan)
     for t, (u, own) in enumerate(zip(queries, error, strict=True)):

@@ -37,7 +37,7 @@ class NearData:
 
 
 def reference_rows(voter: Voter, reference) -> np.ndarray | None:
-    """The rows of ``reference`` as the model takes them; those that the model keeps, if it takes its rows as they are."""
+    """The rows of ``reference`` as the model takes them; else those it keeps, if no step comes before it."""
     if reference is not None:
         return voter.check_rows(reference[0])
     kept = getattr(voter.model, "reference_", None)  # of holdfast's classifiers without steps before them

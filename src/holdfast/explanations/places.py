@@ -8,6 +8,7 @@ from holdfast.certificates.voting import NeighborVoter
 from holdfast.explanations.question import Question
 
 _HALVINGS = 30  # of a segment: to 1e-9 of its length
+_FEW_HALVINGS = 7  # to 1 %
 _BEYOND = 1e-9  # how far beyond the boundary, relative to the move
 
 
@@ -52,7 +53,9 @@ def _map_back(question: Question, rows: np.ndarray, at: np.ndarray, points: np.n
         found[: order.size, t] = moves.enforce(moved, np.broadcast_to(rows[t], moved.shape))
 
 
-def walk(accepts: Callable[[np.ndarray, np.ndarray], np.ndarray], rows: np.ndarray, ends: np.ndarray) -> np.ndarray:
+def walk(
+    accepts: Callable[[np.ndarray, np.ndarray], np.ndarray], rows: np.ndarray, ends: np.ndarray, fine: bool = True
+) -> np.ndarray:
     """``x + t (end − x)`` with the smallest t found that is accepted; NaN where the end itself is not.
 
     Parameters
@@ -60,6 +63,8 @@ def walk(accepts: Callable[[np.ndarray, np.ndarray], np.ndarray], rows: np.ndarr
     accepts : callable
         ``(indices, points) -> mask``: whether points answer the rows with these indices.
     rows, ends : ndarrays of shape (m, d)
+    fine : bool, default=True
+        Whether to go to 1e-9 of the way; else to 1 %, where each step takes a certificate.
     """
     out = np.full(rows.shape, np.nan)
     at = np.flatnonzero(np.isfinite(ends).all(axis=1))
@@ -68,7 +73,7 @@ def walk(accepts: Callable[[np.ndarray, np.ndarray], np.ndarray], rows: np.ndarr
         return out
     low, high = np.zeros(at.size), np.ones(at.size)  # accepted at high, not at low
     step = ends[at] - rows[at]
-    for _ in range(_HALVINGS):
+    for _ in range(_HALVINGS if fine else _FEW_HALVINGS):
         middle = (low + high) / 2
         good = accepts(at, rows[at] + middle[:, None] * step)
         high, low = np.where(good, middle, high), np.where(good, low, middle)

@@ -79,6 +79,7 @@ def _quadratic(norm: Norm, A, b, down, up) -> Shortest:
 def _linear(norm: Norm, A, b, down, up) -> Shortest:
     """L1: ``min Σ (p + q)``, ``e = p − q``; L∞: ``min t``, ``−t ≤ e ≤ t``."""
     rows, n = A.shape
+    bounds: list[tuple[float | None, float | None]]
     if isinstance(norm, L1):
         cost, matrix, level = np.ones(2 * n), np.hstack([-A, A]), -b
         bounds = [*((0.0, _limit(u)) for u in up), *((0.0, _limit(d)) for d in down)]
@@ -134,8 +135,8 @@ def size_at_least(
     blur = rounding * float(norm.dual_lengths((weights @ np.abs(A) + np.abs(sides))[None])[0])
     slope = float(norm.dual_lengths((row - sides)[None])[0]) * (1 + 1e-12) + blur + drift
     bound = max(level / slope * (1 - 1e-15), 0.0) if slope > 0 else (np.inf if level > 0 else 0.0)
-    farthest = float(norm.lengths(np.maximum(down, up)[None])[0])
-    if np.isfinite(farthest):
+    farthest = float(norm.lengths(np.maximum(down, up)[None])[0]) if norm.uses_box else np.inf
+    if np.isfinite(farthest):  # every move of the box is at most so long
         reach = np.maximum(row * up, -row * down)
         blur = rounding * float((weights @ np.abs(A)) @ np.maximum(down, up) + weights @ np.abs(needed))
         if weights @ needed - drift * farthest > reach.sum() + 4 * blur:

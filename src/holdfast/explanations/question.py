@@ -1,6 +1,6 @@
 """What counts as an answer: the class that is asked for, by a possible move, and held if ``slack`` asks for it."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -27,6 +27,8 @@ class Question:
         Of every certificate that is taken on the way.
     slack : float
         How far an answer can still move, by any noise in the free features, without leaving its class.
+    noise : Moves
+        The moves of ``slack``: in every free feature, up and down, measured as the moves are.
     near : NearData or None
         How far from the data an answer may lie.
     """
@@ -35,6 +37,7 @@ class Question:
     moves: Moves
     effort: Effort
     slack: float = 0.0
+    noise: Moves = field(default_factory=Moves)
     near: NearData | None = None
 
     def accepts(self, points: np.ndarray, rows: np.ndarray, codes: np.ndarray, targets: np.ndarray) -> np.ndarray:
@@ -67,14 +70,17 @@ class Question:
         out[there] = self.moves.lengths(points[there] - rows[there])
         return out
 
+    def held(self, W: np.ndarray) -> np.ndarray:
+        """``slack ‖a‖*`` of rows a: by so much a row has to hold at a point to hold for all noise around it."""
+        return self.slack * self.noise.free_norm.dual_lengths(self.noise.in_units(W))
+
     def of(self, moves: Moves) -> "Question":
         """The same question with other moves."""
         return replace(self, moves=moves)
 
-    @property
-    def noise(self) -> Moves:
-        """The moves of ``slack``: in every free feature, up and down, measured as the moves are."""
-        return Moves(self.moves.norm, self.moves.unit, frozen=self.moves.frozen)
+    def quick(self) -> "Question":
+        """The same question, its slack checked by the fast bound alone: it accepts no more."""
+        return replace(self, effort=replace(self.effort, fast=True))
 
     def _possible(self, points: np.ndarray, rows: np.ndarray) -> np.ndarray:
         """Whether the moves keep every limit exactly: bringing the point back to its limits changes nothing."""
@@ -101,5 +107,10 @@ class Question:
 
     def _holds(self, points: np.ndarray) -> np.ndarray:
         budget = Budget(nodes=self.effort.budget.nodes, at=self.slack)
-        effort = replace(self.effort, witness=False, budget=budget)
-        return bracket(self.voter, self.noise, points, effort).radius >= self.slack
+        effort = replace(self.effort, fast=True, witness=False, budget=budget)
+        good = bracket(self.voter, self.noise, points, effort).radius >= self.slack
+        left = np.flatnonzero(~good)
+        if left.size and not self.effort.fast:
+            effort = replace(effort, fast=False)
+            good[left] = bracket(self.voter, self.noise, points[left], effort).radius >= self.slack
+        return good

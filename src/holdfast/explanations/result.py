@@ -100,7 +100,7 @@ class Counterfactuals:
         labels = self.labels
         lines = [
             (labels[entry], self.number[entry], *change)
-            for entry in np.flatnonzero(self.valid)
+            for entry in np.flatnonzero(self.valid).tolist()
             for change in self.changed(entry)
         ]
         return DataFrame(lines, columns=["row", "number", "column", "from", "to"])
@@ -155,7 +155,7 @@ class Counterfactuals:
         except ImportError as missing:
             raise ImportError("plot needs matplotlib: pip install 'holdfast[plot]'") from missing
         ax = plt.subplots(layout="constrained")[1] if ax is None else ax
-        entries = np.flatnonzero((self.row == row) & self.valid)
+        entries = np.flatnonzero((self.row == row) & self.valid).tolist()
         unit = dict(zip(self.columns, np.ones(len(self.columns)) if self.unit is None else self.unit, strict=True))
         names = list(dict.fromkeys(name for entry in entries for name, _, _ in self.changed(entry)))
         height = 0.8 / max(len(entries), 1)

@@ -109,9 +109,11 @@ def find(
 
 def _mark_impossible(answers: Answers) -> None:
     """A bound beyond the largest possible move is infinite: no possible move is an answer."""
-    down, up = answers.question.moves.room(answers.rows)
-    reach = answers.question.moves.free_norm.lengths(np.maximum(down, up)) if down.shape[1] else np.zeros(len(down))
-    beyond = answers.lower > reach * (1 + 1e-9)
+    moves = answers.question.moves
+    beyond = np.zeros(len(answers.rows), bool)
+    if moves.norm.uses_box:  # of an ellipsoid the largest move is not that of the farthest corner
+        down, up = moves.room(answers.rows)
+        beyond = answers.lower > moves.free_norm.lengths(np.maximum(down, up)) * (1 + 1e-9)
     answers.lower = np.minimum(np.where(beyond, np.inf, answers.lower), answers.size)
 
 
@@ -181,8 +183,12 @@ def _search_around(answers: Answers, left: np.ndarray, start: np.ndarray, refere
         missing = np.flatnonzero(np.isinf(answers.size[left]) | (question.near is not None))
         if missing.size:
             at = left[missing]
-            walked = walk(lambda i, points: answers.accepts(at[i], points), answers.rows[at], end[missing])
-            answers.offer(at, walked)
+            quick = replace(answers, question=question.quick())
+
+            def accepts(i: np.ndarray, points: np.ndarray, at=at, quick=quick) -> np.ndarray:
+                return quick.accepts(at[i], points)
+
+            answers.offer(at, walk(accepts, answers.rows[at], end[missing], question.slack == 0))
         if not np.isin(left, answers.open).any():
             return
 

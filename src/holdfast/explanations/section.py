@@ -46,7 +46,7 @@ def counterfactual_section(found: Counterfactuals, count: int = 3, rows=None) ->
     )
 
 
-def entry_data(found: Counterfactuals, entry: int) -> dict:
+def entry_data(found: Counterfactuals, entry) -> dict:
     """One answer as a dict."""
     return {
         "row": found.labels[entry],

@@ -24,8 +24,8 @@ def find_sparse(
 
     Where there are at most 2000 sets of that many features, each is bounded by a certificate in which all others are
     frozen, and they are solved in the order of their bounds until the next bound is above the best answer: what is
-    found is the closest. Otherwise features are dropped by halves, those that move least first, and the bound is that of
-    all features together.
+    found is the closest. Otherwise features are dropped by halves, those that move least first, and the bound is that
+    of all features together.
     """
     free = question.moves.free(rows.shape[1])
     if max_features >= free.size:

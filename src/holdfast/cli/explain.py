@@ -1,0 +1,140 @@
+"""``holdfast explain``: the closest rows that the model answers otherwise."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from holdfast.cli import common
+from holdfast.cli.interrupts import stops_at_once
+from holdfast.cli.predict import Model, Out, Rows
+from holdfast.cli.terminal import print_json, print_line, print_notes
+
+_SHOWN = 10  # rows printed
+
+
+@common.reports_errors
+def explain_command(
+    model: Model,
+    data: Rows,
+    target: Annotated[
+        str | None, typer.Option("--target", "-t", help="Class to reach; by default any but the predicted one.")
+    ] = None,
+    threat: Annotated[
+        Path | None, typer.Option(help="File that says which changes are possible; by default all of the numbers.")
+    ] = None,
+    n: Annotated[int, typer.Option("--n", help="Answers for each row, in different features.", min=1)] = 1,
+    max_features: Annotated[int | None, typer.Option(help="At most so many features change.", min=1)] = None,
+    slack: Annotated[float, typer.Option(help="The answer holds within this distance of the point.", min=0)] = 0.0,
+    out: Out = None,
+    budget: common.Budget = 2000,
+    allow_unknown: common.AllowUnknown = False,
+    jobs: common.Jobs = None,
+    force: common.Force = False,
+    json: common.Json = False,
+) -> None:
+    """Explain predictions: the smallest change of each row for which the model answers otherwise.
+
+    Changes are measured in standard deviations of the training rows, unless the threat has its own units.
+
+    Examples:
+
+        holdfast explain patients.holdfast new.csv --target benign --out changes.csv
+
+        holdfast explain credit.holdfast refused.csv --target repaid --threat possible.json --max-features 2
+    """
+    with stops_at_once():
+        from dataclasses import replace
+
+        from holdfast.audit.new_rows import read_new_rows, split_encoder
+        from holdfast.audit.tables import matrix_names, read_frame
+        from holdfast.explanations import counterfactuals
+        from holdfast.explanations.section import entry_data
+        from holdfast.numerics.frames import with_names
+        from holdfast.persistence import load
+
+    common.check_file(out, force)
+    loaded = load(model)
+    rows = read_new_rows(loaded, read_frame(data)[0], allow_unknown)
+    if not len(rows.matrix):
+        raise ValueError("There are no rows to explain.")
+    _, inner = split_encoder(loaded)
+    names = matrix_names(loaded, rows.matrix.shape[1])
+    with common.progress_bars(quiet=json) as progress:
+        progress("Explaining", 0, 1)
+        found = counterfactuals(
+            inner, with_names(rows.matrix, inner), _label(loaded.classes_, target),
+            threat=_threat(loaded, threat, names), n=n, slack=slack, max_features=max_features, budget=budget,
+            n_jobs=jobs,
+        )  # fmt: skip
+    found = replace(found, columns=names)
+    entries = [{**entry_data(found, entry), "row": int(found.row[entry]) + 1} for entry in range(len(found))]
+    if out is not None:
+        common.write_frame(_lines(entries), out)
+    if json:
+        totals = {"rows": len(rows.matrix), "answers": int(found.valid.sum()), "closest": int(found.closest.sum())}
+        print_json({**totals, "norm": found.norm, "file": out, **rows.to_dict(), "counterfactuals": entries})
+        return
+    print_notes(rows.notes())
+    print_line(
+        f"{int(found.valid.sum()):,} answers for {len(rows.matrix):,} rows, each checked by the model; "
+        f"{int(found.closest.sum()):,} are proven to be the closest."
+    )
+    for entry in entries[: _SHOWN * n]:
+        print_line(f"  row {entry['row']}: {entry['sentence']}")
+    print_line(f"All changes: {out}" if out is not None else "All rows: --out FILE, or --json.")
+
+
+def _label(classes, target: str | None):
+    """The class of that name."""
+    known = {str(label): label for label in classes.tolist()}
+    if target is None or target in known:
+        return None if target is None else known[target]
+    raise ValueError(f"--target {target!r} is none of the model's classes: {', '.join(list(known)[:10])}.")
+
+
+def _threat(model, path: Path | None, names: list[str]):
+    """The threat of a file, or moves measured in standard deviations; columns of categories stay as they are."""
+    import numpy as np
+
+    from holdfast.audit.new_rows import split_encoder
+    from holdfast.audit.tables import deviations
+    from holdfast.certificates.threat import Threat
+
+    encoder, inner = split_encoder(model)
+    fixed = np.zeros(len(names), bool) if encoder is None else np.asarray(encoder.frozen_)
+    if path is None:
+        return Threat(unit=deviations(inner), frozen=fixed)
+    given = Threat.from_file(path)
+    index = {name: number for number, name in enumerate(names)}
+    known = set() if encoder is None else {str(name) for name in encoder.columns_} - set(names)
+    given.set_params(
+        **{key: _numbered(value, index, known) for key, value in given.get_params(deep=False).items() if key != "norm"}
+    )
+    frozen = given.moves(len(names)).frozen
+    return given.set_params(frozen=fixed if frozen is None else fixed | frozen)
+
+
+def _numbered(value: Any, index: dict[str, int], fixed: set[str]) -> Any:
+    """Column names as numbers, in lists and mappings; without the categories of the table, which are frozen anyway."""
+    if isinstance(value, dict):
+        return {index.get(key, key): _numbered(each, index, fixed) for key, each in value.items() if key not in fixed}
+    if isinstance(value, (list, tuple)):
+        kept = [each for each in value if not (isinstance(each, str) and each in fixed)]
+        return type(value)(_numbered(each, index, fixed) for each in kept)
+    return index.get(value, value) if isinstance(value, str) else value
+
+
+def _lines(entries: list[dict]):
+    """One line for every change; one for a row without."""
+    from pandas import DataFrame
+
+    about = ("row", "number", "prediction", "target", "status", "size", "lower_bound", "closest")
+    nothing = [{"column": None, "from": None, "to": None}]
+    return DataFrame(
+        [
+            {**{key: entry[key] for key in about}, **change}
+            for entry in entries
+            for change in (entry["changes"] or nothing)
+        ]
+    )
