@@ -21,6 +21,7 @@ from holdfast.search.margins import largest_tau
 from holdfast.search.rungs import RUNGS, Table, climb, thinned
 
 _WEIGHTS = {"certified": 1.0, "balanced": 0.5}
+_TIE = 0.01  # of the objective; the standard error of a cross-validated share of some hundred rows is two to four times that
 
 
 class RobustClassifierCV(ClassifierMixin, BaseEstimator):
@@ -34,8 +35,9 @@ class RobustClassifierCV(ClassifierMixin, BaseEstimator):
     on all folds of at most 4,000; the winner is fitted to all rows. A metric is fitted once a fold and then tried with
     every k and margin to prune.
 
-    *Ties.* Of equal candidates the one with the higher accuracy is chosen, of equal ones again the one whose family
-    comes first (cheaper to fit and to certify), and then the one drawn first.
+    *Ties.* Candidates within one point (0.01) of the best objective count as equal: folds tell them apart by chance only.
+    Of these the one with the highest accuracy is chosen, of equal ones again the one with the higher objective, then the
+    one whose family comes first (cheaper to fit and to certify), then the one drawn first.
 
     Rows should be prepared first: standardise, or scale, before the search, in a pipeline. ``radius`` is in the units
     of the rows that ``fit`` is given.
@@ -191,7 +193,10 @@ class RobustClassifierCV(ClassifierMixin, BaseEstimator):
         """Set the attributes that describe the search; the best recipe and head."""
         candidates = sorted(table.verdicts)
         keys = [(table.rung[c], table.value(c, weight), table.accuracy(c)) for c in candidates]
-        best = max(range(len(candidates)), key=lambda k: (keys[k], -k))
+        last = max(rung for rung, *_ in keys)
+        enough = max(value for rung, value, _ in keys if rung == last) - _TIE
+        equal = [k for k, (rung, value, _) in enumerate(keys) if rung == last and value >= enough]
+        best = max(equal, key=lambda k: (keys[k][2], keys[k][1], -k))
         parameters = [
             {"family": table.recipes[r].family, **table.recipes[r].parameters, **_named(table.recipes[r].heads[h])}
             for r, h in candidates
@@ -205,7 +210,7 @@ class RobustClassifierCV(ClassifierMixin, BaseEstimator):
             "mean_certified": shares[:, 0],
             "mean_accuracy": shares[:, 1],
             "mean_test_score": np.array([key[1] for key in keys]),
-            "rank_test_score": np.array([1 + sum(other > key for other in keys) for key in keys], dtype=np.int32),
+            "rank_test_score": np.array([1 + sum(o[:2] > key[:2] for o in keys) for key in keys], dtype=np.int32),
         }
         for name in dict.fromkeys(name for p in parameters for name in p if name != "family"):
             column = np.ma.masked_all(len(candidates), dtype=object)
@@ -232,5 +237,3 @@ class RobustClassifierCV(ClassifierMixin, BaseEstimator):
 def _named(head: dict[str, Any]) -> dict[str, Any]:
     """Parameters of the vote under names that no learner's parameter has."""
     return {f"vote__{name}": value for name, value in head.items()}
-
-

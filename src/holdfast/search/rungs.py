@@ -118,9 +118,7 @@ def _survivors(table: Table, trials: dict[int, list[int]], weight: float) -> dic
     order = sorted(best, key=lambda r: -best[r])  # of equals the first
     families = {table.recipes[r].family: r for r in reversed(order)}
     go_on = sorted({*order[: max(2, -(-len(order) // _RECIPES))], *families.values()})
-    return {
-        r: sorted(sorted(trials[r], key=lambda h: (-table.value((r, h), weight), h))[:_HEADS]) for r in go_on
-    }
+    return {r: sorted(sorted(trials[r], key=lambda h: (-table.value((r, h), weight), h))[:_HEADS]) for r in go_on}
 
 
 def _run(recipes, trials, X, y, splits, radius, threat, n_jobs) -> list[dict]:

@@ -42,7 +42,9 @@ def run_trials(
                 continue
             seconds = time.perf_counter() - began
             verdicts = [
-                _on_head(trial.recipe, trial.recipe.heads[h], fitted, X_train, y_train, X[test], y[test], radius, threat)
+                _on_head(
+                    trial.recipe, trial.recipe.heads[h], fitted, X_train, y_train, X[test], y[test], radius, threat
+                )
                 for h in trial.heads
             ]
             found.append((verdicts, seconds))

@@ -11,7 +11,7 @@ from holdfast.learners import MetricLearner
 from holdfast.models import CertifiedKNeighborsClassifier, CertifiedPrototypeClassifier
 
 NEIGHBORS = (1, 3, 7, 15, 31)  # voters: few are right more often, many certify more (measured, benchmarks/frontier)
-PRUNE = (0.0, 0.5, 1.0, 2.0)  # margins to keep between classes, in units of the radius
+PRUNE = (0.0, 1.0, 2.0)  # margins to keep between classes, in units of the radius
 
 
 @dataclass(frozen=True)

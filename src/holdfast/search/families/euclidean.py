@@ -11,5 +11,5 @@ class EuclideanNeighbors(Family):
 
     def draws(self, rng, facts: Facts, n_draws: int) -> list[Recipe]:
         """One recipe: there is nothing to fit."""
-        heads = neighbor_heads(facts, (1, 3, 5, 7, 11, 15, 21, 31, 45), (0.0, 0.25, 0.5, 1.0, 1.5, 2.0))
+        heads = neighbor_heads(facts, (1, 3, 5, 9, 15, 31, 45), (0.0, 0.5, 1.0, 2.0))
         return [Recipe(self.name, Euclidean(), {}, heads)]
