@@ -42,6 +42,7 @@ if TYPE_CHECKING:  # for type checkers and editors; the same names as in _NAMES,
     from holdfast.models import CertifiedPrototypeClassifier as CertifiedPrototypeClassifier
     from holdfast.persistence.load import load as load
     from holdfast.persistence.save import save as save
+    from holdfast.search import RobustClassifierCV as RobustClassifierCV
     from holdfast.terms import Perturbation as Perturbation
 
 __version__ = "0.1.0"
@@ -61,6 +62,7 @@ _NAMES = {  # module: public names it defines
     "models": ["CertifiedKNeighborsClassifier", "CertifiedPrototypeClassifier"],
     "persistence.load": ["load"],
     "persistence.save": ["save"],
+    "search": ["RobustClassifierCV"],
     "terms": ["Perturbation"],
 }  # fmt: skip
 _MODULE_OF = {name: module for module, names in _NAMES.items() for name in names}

@@ -14,7 +14,7 @@ def brute_force(X, y, L, radius):
     """Pairs in conflict, by the formula, one at a time."""
     M, found = L.T @ L, set()
     for j in range(len(X)):
-        for l in range(j + 1, len(X)):  # noqa: E741 (the paper's letter)
+        for l in range(j + 1, len(X)):
             v = X[l] - X[j]
             slope = np.linalg.norm(M @ v)
             if y[j] != y[l] and (slope == 0 or v @ M @ v / (2 * slope) <= radius):
@@ -110,5 +110,6 @@ def test_too_much_is_refused_in_a_sentence():
 def test_without_pruning_every_row_votes():
     X, y, _ = problem(2, 30, 2, 2)
     clf = CertifiedKNeighborsClassifier().fit(X, y)
-    assert clf.n_pruned_ == 0 and clf.reference_.shape == X.shape
+    assert clf.n_pruned_ == 0
+    assert clf.reference_.shape == X.shape
     np.testing.assert_array_equal(clf.kept_, np.arange(30))

@@ -1,0 +1,11 @@
+"""A linear support vector machine, C chosen by certified accuracy."""
+
+from sklearn.svm import LinearSVC
+
+from holdfast import RobustClassifierCV
+
+
+def make(radius: float, seed: int) -> RobustClassifierCV:
+    """C from 0.001 to 100, in half powers of ten."""
+    models = [LinearSVC(C=10.0 ** (k / 2), dual=False, random_state=0) for k in range(-6, 5)]
+    return RobustClassifierCV(radius, candidates=models, random_state=seed)

@@ -1,0 +1,94 @@
+"""What a family of models is: recipes to fit, each with the heads that vote on what was fitted."""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from holdfast.learners import MetricLearner
+from holdfast.models import CertifiedKNeighborsClassifier, CertifiedPrototypeClassifier
+
+NEIGHBORS = (1, 3, 7, 15, 31)  # voters: few are right more often, many certify more (measured, benchmarks/frontier)
+PRUNE = (0.0, 1.0, 2.0)  # margins to keep between classes, in units of the radius
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What the parameters of a model may depend on.
+
+    Attributes
+    ----------
+    n_rows, n_features : int
+        Of a training part.
+    radius : float
+        At which predictions are to be certified.
+    prune_unit : float
+        The L2 length of a move of that size that changes all features alike: margins are pruned in L2.
+    tau_max : float
+        The 90th percentile of the Euclidean adversarial margins, the upper end of the paper's range for tau.
+    """
+
+    n_rows: int
+    n_features: int
+    radius: float
+    prune_unit: float
+    tau_max: float
+
+
+@dataclass(frozen=True, eq=False)
+class Recipe:
+    """A learner or classifier to fit once, and the ways in which it can then vote.
+
+    Attributes
+    ----------
+    family : str
+    estimator : MetricLearner or classifier
+        Not fitted.
+    parameters : dict
+        Those that were drawn, to be shown.
+    heads : list of dict
+        Parameters of the vote, such as ``n_neighbors`` and ``prune``; one empty dict where there are none.
+    """
+
+    family: str
+    estimator: Any
+    parameters: dict[str, Any] = field(default_factory=dict)
+    heads: list[dict[str, Any]] = field(default_factory=lambda: [{}])
+
+    def classifier(self, head: dict[str, Any], fitted=None, n_jobs: int | None = None):
+        """The classifier, around a fitted learner or, without one, to be fitted as a whole."""
+        base = clone(self.estimator) if fitted is None else fitted
+        if not isinstance(base, MetricLearner):
+            return base
+        if hasattr(base, "n_proxies"):
+            return CertifiedPrototypeClassifier(base, n_jobs=n_jobs)
+        return CertifiedKNeighborsClassifier(base, n_jobs=n_jobs, **head)
+
+
+class Family(ABC):
+    """One kind of model; a new one is a file in this folder and a line in its registry."""
+
+    name: str
+
+    @abstractmethod
+    def draws(self, rng: np.random.RandomState, facts: Facts, n_draws: int) -> list[Recipe]:
+        """Recipes: all of a short list, or ``n_draws`` random ones."""
+
+
+def neighbor_heads(facts: Facts, neighbors=NEIGHBORS, prune=PRUNE) -> list[dict[str, Any]]:
+    """Every number of voters, at most a third of the rows, with every margin to prune."""
+    most = max(1, facts.n_rows // 3)
+    return [{"n_neighbors": k, "prune": share * facts.prune_unit} for k in neighbors if k <= most for share in prune]
+
+
+def draw_loss(rng: np.random.RandomState, facts: Facts) -> dict[str, float]:
+    """tau and weight of a perturbation loss made for the radius.
+
+    ``log tau ~ U(log r, log max(P90, 2r))``: a margin below the radius certifies nothing at it, and margins above the
+    90th percentile of those before learning are not reached. ``weight · tau² ~ U(0, 4)``, as in the paper.
+    """
+    low = max(facts.radius, 1e-6 * facts.tau_max) or 1e-6
+    tau = float(np.exp(rng.uniform(np.log(low), np.log(max(facts.tau_max, 2.0 * low)))))
+    return {"tau": tau, "weight": float(4.0 * (1.0 - rng.random_sample()) / tau**2)}

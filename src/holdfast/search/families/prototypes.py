@@ -1,0 +1,26 @@
+"""The nearest prototype, prototypes and metric learned together."""
+
+from holdfast.learners import ProxyNCA
+from holdfast.search.families.base import Facts, Family, Recipe, draw_loss
+from holdfast.terms import Perturbation
+
+
+class Prototypes(Family):
+    """PNCA-PL: number of prototypes, temperature, tau and weight drawn; certified exactly."""
+
+    name = "prototypes"
+
+    def draws(self, rng, facts: Facts, n_draws: int) -> list[Recipe]:
+        """Random draws."""
+        found = []
+        for _ in range(n_draws):
+            own = {
+                "n_proxies": int((1, 2, 3, 5, 10)[rng.randint(5)]),
+                "temperature": float(10.0 ** rng.uniform(-1.5, 0.5)),
+            }
+            tau = draw_loss(rng, facts)["tau"]
+            loss = {"tau": tau, "weight": float(10.0 ** rng.uniform(-1, 1.5))}
+            learner = ProxyNCA(perturbation=Perturbation(**loss), random_state=0, n_jobs=1, **own)
+            shown = {**own, "perturbation__tau": tau, "perturbation__weight": loss["weight"]}
+            found.append(Recipe(self.name, learner, shown))
+        return found
