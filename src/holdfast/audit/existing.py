@@ -71,7 +71,7 @@ def audit_model(
         raise ValueError("reference must be a pair: the rows the model was trained on, and their labels.")
     known = None
     if reference is not None:
-        known = encoder.transform(reference[0]) if encoder is not None else _as_matrix(inner, reference[0])[1]
+        known = encoder.encode(reference[0]) if encoder is not None else _as_matrix(inner, reference[0])[1]
     scale = _scale(inner, matrix if known is None else known, frozen)
     methods = {"yours": type(inner[-1] if hasattr(inner, "steps") else inner).__name__}
     models = {"yours": inner}
