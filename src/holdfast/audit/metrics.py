@@ -10,6 +10,7 @@ from holdfast.audit.accuracy import median
 from holdfast.certificates.voting import NeighborVoter, voter_for
 from holdfast.learners import Euclidean
 from holdfast.numerics.formatting import short_name, significant
+from holdfast.numerics.frames import with_names
 from holdfast.report.model_metrics import input_margins, input_metric
 
 if TYPE_CHECKING:
@@ -24,7 +25,8 @@ def metrics_and_margins(result: "AuditResult", keys: list[str]) -> dict:
     frozen = np.asarray(result.frozen, dtype=bool)
     matrices, margins = {}, {}
     for key in keys:
-        voter = _as_vote(result.models[key], (result.X_train, result.y_train) if result.trained_here else None)
+        known = (with_names(result.X_train, result.models[key]), result.y_train) if result.trained_here else None
+        voter = _as_vote(result.models[key], known)
         if voter is not None:
             matrices[key] = input_metric(voter, result.scale)
             found = input_margins(voter, result.X_test, np.asarray(result.y_test), result.scale, frozen)
