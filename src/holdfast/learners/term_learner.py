@@ -6,6 +6,7 @@ import numpy as np
 
 from holdfast.backends import ObjectiveLike, Terms, TripletData, is_dask
 from holdfast.backends.array_triplets import ArrayTriplets
+from holdfast.learners.default_loss import default_loss
 from holdfast.learners.failures import explained_failures
 from holdfast.learners.fit_report import FitReport, warn_if_collapsed
 from holdfast.learners.minimise import default_start, metric_space, minimise
@@ -33,15 +34,18 @@ class TermLearner(TripletLearner):
     n_iter_ : int
     n_evaluations_ : int
         How often the objective and its gradient were computed.
+    perturbation_ : Perturbation or None
+        The perturbation loss that was used.
     """
 
-    perturbation: Perturbation | None
+    perturbation: Perturbation | str | None
     solver: Solver | None
     init: np.ndarray | None
     callback: object
     verbose: int
 
     _collapse_advice = "Raise mu"
+    _takes_auto = False  # whether perturbation="auto" is known
 
     # True where an optimal M can be found on the span of the differences between rows, so that with more features than
     # rows it is looked for there only; see Span. So it is if no matrix term rewards anything outside.
@@ -93,7 +97,7 @@ class TermLearner(TripletLearner):
         self
         """
         self._check()
-        check_perturbation(self.perturbation)
+        check_perturbation(self.perturbation, self._takes_auto)
         solver, name = check_solver(self.solver), type(self).__name__
         report = FitReport(name, self.verbose, self.callback)
         with single_threaded_blas(), explained_failures(name):
@@ -104,7 +108,7 @@ class TermLearner(TripletLearner):
                 solution = minimise(objective, space, solver, start, report)
                 report.end(solution)
                 M = space.metric(solution.x)
-                loss = "add a" if self.perturbation is None else "raise the weight of the"
+                loss = "add a" if self.perturbation_ is None else "raise the weight of the"
                 warn_if_collapsed(name, objective, M, f"{self._collapse_advice}, or {loss} perturbation loss")
             L = components_of(M)
             self.components_ = L if span is None else span.components(L)
@@ -121,7 +125,9 @@ class TermLearner(TripletLearner):
             term.check()
         data = mine(self, X, y, triplets)
         self._prepare(data)
-        B, span = slope_matrix_for(self.perturbation, data), None
+        auto = isinstance(self.perturbation, str)
+        self.perturbation_ = default_loss(data, type(self).__name__, self.n_jobs) if auto else self.perturbation
+        B, span = slope_matrix_for(self.perturbation_, data), None
         n, p = data.shape
         if p > n and self._optimal_in_span and not is_dask(X):
             points, found = data.points_and_triplets()
@@ -129,6 +135,6 @@ class TermLearner(TripletLearner):
             data = ArrayTriplets(span.project(points), None, found)
             B = None if B is None else span.restrict(B)
             terms = list(self._terms_in_span(terms, p, data.shape[1]))
-        if self.perturbation is not None:
-            terms.append((self.perturbation.weight, self.perturbation))
+        if self.perturbation_ is not None:
+            terms.append((self.perturbation_.weight, self.perturbation_))
         return data.objective(terms, B, self.n_jobs), span

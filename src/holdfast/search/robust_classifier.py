@@ -161,7 +161,7 @@ class RobustClassifierCV(ClassifierMixin, BaseEstimator):
                 f"RobustClassifierCV: candidates must be some of {', '.join(FAMILIES)}, families, or classifiers; got "
                 f"{self.candidates!r}."
             )
-        weight = _WEIGHTS.get(self.objective, None) if isinstance(self.objective, str) else self.objective
+        weight = _WEIGHTS.get(self.objective) if isinstance(self.objective, str) else self.objective
         if not isinstance(weight, Real) or isinstance(weight, bool) or not 0.0 <= weight <= 1.0:
             raise ValueError(
                 "RobustClassifierCV: objective must be 'certified', 'balanced' or a number from 0 to 1; got "
