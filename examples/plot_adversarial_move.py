@@ -35,8 +35,8 @@ X_train, X_test = (Normalizer().transform(scaler.transform(part)) for part in (X
 
 learners = {
     "Euclidean": Euclidean(),
-    "LMNN": LMNN(),
-    "LMNN-PL": LMNN(perturbation=Perturbation(tau=0.3, weight=20.0)),
+    "LMNN": LMNN(mu=0.5, perturbation=None),
+    "LMNN-PL": LMNN(mu=0.5, perturbation=Perturbation(tau=0.3, weight=20.0)),
 }
 sizes = np.linspace(0, 0.5, 11)
 found, curves = {}, {}

@@ -53,9 +53,9 @@ A_0 = np.linalg.inv(covariance)
 
 learners = {
     "Euclidean": Euclidean(),
-    "LMNN": LMNN(),
-    "LMNN-PL, ball": LMNN(perturbation=Perturbation(tau=1.0, weight=4.0)),
-    "LMNN-PL, A_0": LMNN(perturbation=Perturbation(tau=1.0, weight=4.0, shape=A_0)),
+    "LMNN": LMNN(mu=0.5, perturbation=None),
+    "LMNN-PL, ball": LMNN(mu=0.5, perturbation=Perturbation(tau=1.0, weight=4.0)),
+    "LMNN-PL, A_0": LMNN(mu=0.5, perturbation=Perturbation(tau=1.0, weight=4.0, shape=A_0)),
 }
 classifiers = {name: CertifiedKNeighborsClassifier(lr, n_neighbors=1).fit(X, y) for name, lr in learners.items()}
 

@@ -25,8 +25,8 @@ X_test, y_test = X_test[:120], y_test[:120]
 
 learners = {
     "Euclidean": Euclidean(),
-    "LMNN": LMNN(),
-    "LMNN-PL": LMNN(perturbation=Perturbation(tau=1.0, weight=4.0)),
+    "LMNN": LMNN(mu=0.5, perturbation=None),
+    "LMNN-PL": LMNN(mu=0.5, perturbation=Perturbation(tau=1.0, weight=4.0)),
 }
 classifiers = {
     name: CertifiedKNeighborsClassifier(learner, n_neighbors=1).fit(X_train, y_train)

@@ -50,7 +50,7 @@ X_train, X_test, y_train, y_test = train_test_split(table, repaid, test_size=100
 # A year of age and a thousand of debt are not the same length, so changes are measured in standard deviations of
 # each column, by a diagonal ``A_0`` given as ``norm``.
 
-lmnn_pl = LMNN(perturbation=Perturbation(tau=0.5, weight=4.0))
+lmnn_pl = LMNN(mu=0.5, perturbation=Perturbation(tau=0.5, weight=4.0))
 model = make_pipeline(StandardScaler(), CertifiedKNeighborsClassifier(lmnn_pl, n_neighbors=1)).fit(X_train, y_train)
 norm = np.diag(1 / X_train.var().to_numpy())
 print(f"accuracy on {len(X_test)} new applicants: {model.score(X_test, y_test):.0%}")

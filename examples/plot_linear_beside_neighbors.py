@@ -25,7 +25,7 @@ X, progression = load_diabetes(as_frame=True, scaled=False, return_X_y=True)
 y = np.where(progression > np.median(progression), "fast", "slow")
 X_train, X_test, y_train, y_test = train_test_split(X, y, stratify=y, random_state=0)
 
-robust = LMNN(perturbation=Perturbation(tau=1.0, weight=1.0))
+robust = LMNN(mu=0.5, perturbation=Perturbation(tau=1.0, weight=1.0))
 models = {
     "logistic regression": make_pipeline(StandardScaler(), LogisticRegression()),
     "LMNN-PL, 15 neighbours": make_pipeline(StandardScaler(), CertifiedKNeighborsClassifier(robust, n_neighbors=15)),

@@ -90,7 +90,7 @@ print(f"largest difference of radii between the two ways: {np.abs(again.radius -
 # Beside it the Euclidean distance, which does nothing, and LMNN with the perturbation loss.
 
 certificates = {"Covariance": certificate}
-others = {"Euclidean": Euclidean(), "LMNN-PL": LMNN(perturbation=Perturbation(tau=1.0, weight=1.0))}
+others = {"Euclidean": Euclidean(), "LMNN-PL": LMNN(mu=0.5, perturbation=Perturbation(tau=1.0, weight=1.0))}
 for name, other in others.items():
     clf = CertifiedKNeighborsClassifier(other, n_neighbors=1).fit(Z_train, y_train)
     certificates[name] = certify(clf, Z_test, y_test)

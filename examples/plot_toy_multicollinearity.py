@@ -31,7 +31,7 @@ learners = {
     "Euclidean": Euclidean(),
     "LMNN": LMNN(solver=to_the_minimum, n_jobs=1),
     "LMNN, default stop": LMNN(n_jobs=1),
-    "LMNN-PL": LMNN(perturbation=loss, n_jobs=1),
+    "LMNN-PL": LMNN(mu=0.5, perturbation=loss, n_jobs=1),
 }
 normal = np.array([1.0, 1.0, -1.0]) / np.sqrt(3)
 
@@ -100,7 +100,7 @@ steps = {
 }
 far = {
     "LMNN": LMNN(**steps).fit(X, y),
-    "LMNN-PL": LMNN(perturbation=Perturbation(tau=2.0, weight=100.0), **steps).fit(X, y),
+    "LMNN-PL": LMNN(mu=0.5, perturbation=Perturbation(tau=2.0, weight=100.0), **steps).fit(X, y),
 }
 print(f"started at the inverse covariance, nᵀMn = {normal @ start @ normal:.0f}:")
 for name, learner in far.items():

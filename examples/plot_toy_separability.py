@@ -31,8 +31,8 @@ def three_metrics(X, y):
     tau = np.percentile(adversarial_margin(np.eye(2), *corners), 90)
     learners = {
         "Euclidean": Euclidean(),
-        "LMNN": LMNN(),
-        "LMNN-PL": LMNN(perturbation=Perturbation(tau=tau, weight=4 / tau**2)),
+        "LMNN": LMNN(mu=0.5, perturbation=None),
+        "LMNN-PL": LMNN(mu=0.5, perturbation=Perturbation(tau=tau, weight=4 / tau**2)),
     }
     fitted = {name: learner.fit(X, y) for name, learner in learners.items()}
     margins = {name: adversarial_margin(f.get_mahalanobis_matrix(), *corners).mean() for name, f in fitted.items()}

@@ -41,8 +41,8 @@ def learners(name):
     found = {
         "Euclidean": Euclidean(),
         "NCA (scikit-learn)": NeighborhoodComponentsAnalysis(random_state=0),
-        "LMNN": LMNN(),
-        "LMNN-PL": LMNN(perturbation=loss),
+        "LMNN": LMNN(mu=0.5, perturbation=None),
+        "LMNN-PL": LMNN(mu=0.5, perturbation=loss),
     }
     try:
         from metric_learn import LMNN as MetricLearnLMNN

@@ -58,7 +58,7 @@ PEERS: dict[str, Peer] = {
         needed="Nothing.",
         # The peers weigh sums of pull and push alike; with ten times more triplets than pairs, that is
         # mu = 0.9 between their means.
-        settings={"n_neighbors": 3, "mu": 0.9},
+        settings={"n_neighbors": 3, "mu": 0.9, "perturbation": None},
         takes_n_jobs=True,
     ),
     "holdfast-scml": Peer(

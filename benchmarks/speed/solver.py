@@ -48,10 +48,10 @@ def solver() -> list[dict]:
 def _compared(X: np.ndarray, triplets, loss: Perturbation | None, mu: float) -> dict:
     """Evaluations of each way, and its objective over the lowest."""
     ways = {
-        "default": LMNN(),
+        "default": LMNN(mu=0.5, perturbation=None),
         "unscaled": Unscaled(),
-        "schedule": LMNN(solver=ProjectedGradient()),
-        "lowest": LMNN(solver=LBFGS(tol=1e-7, patience=10)),
+        "schedule": LMNN(mu=0.5, perturbation=None, solver=ProjectedGradient()),
+        "lowest": LMNN(mu=0.5, perturbation=None, solver=LBFGS(tol=1e-7, patience=10)),
     }
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the schedule's 1000 steps are not always enough

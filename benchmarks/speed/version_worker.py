@@ -86,7 +86,7 @@ def _readme(k: int = 3):
     from holdfast import LMNN, CertifiedKNeighborsClassifier, Perturbation
 
     X, X_test, y, y_test = train_test_split(*load_wine(return_X_y=True), random_state=0)
-    lmnn_pl = LMNN(perturbation=Perturbation(tau=0.5, weight=4.0))
+    lmnn_pl = LMNN(mu=0.5, perturbation=Perturbation(tau=0.5, weight=4.0))
     model = make_pipeline(StandardScaler(), CertifiedKNeighborsClassifier(lmnn_pl, n_neighbors=k)).fit(X, y)
     return model, X_test, y_test
 
@@ -107,16 +107,16 @@ def _tasks() -> dict[str, Callable[[], object]]:
     }  # seconds a row: every search ends, so that both versions do the same work
 
     def model(k: int):
-        learner = LMNN(n_jobs=1)
+        learner = LMNN(mu=0.5, perturbation=None, n_jobs=1)
         return CertifiedKNeighborsClassifier(learner, n_neighbors=k).fit(few.X_train[:1000], few.y_train[:1000])
 
     models = {k: model(k) for k in (1, 3)}
     fives, _, _ = _readme(5)
     return {
-        "train digits LMNN": lambda: LMNN(n_jobs=1).fit(few.X_train, few.y_train),
-        "train digits LMNN-PL": lambda: LMNN(n_jobs=1, perturbation=loss).fit(few.X_train, few.y_train),
-        "train 7,000 x 23 LMNN": lambda: LMNN(n_jobs=1).fit(many.X_train, many.y_train),
-        "train 7,000 x 23 LMNN-PL": lambda: LMNN(n_jobs=1, perturbation=loss).fit(many.X_train, many.y_train),
+        "train digits LMNN": lambda: LMNN(mu=0.5, perturbation=None, n_jobs=1).fit(few.X_train, few.y_train),
+        "train digits LMNN-PL": lambda: LMNN(mu=0.5, n_jobs=1, perturbation=loss).fit(few.X_train, few.y_train),
+        "train 7,000 x 23 LMNN": lambda: LMNN(mu=0.5, perturbation=None, n_jobs=1).fit(many.X_train, many.y_train),
+        "train 7,000 x 23 LMNN-PL": lambda: LMNN(mu=0.5, n_jobs=1, perturbation=loss).fit(many.X_train, many.y_train),
         "certify digits k=1": lambda: certify(models[1], few.X_test[:200], **one),
         "certify digits k=3": lambda: certify(models[3], few.X_test[:50], **one),
         "certify digits k=3, lower bound": lambda: certify(models[3], few.X_test[:200], method="lower", **one),

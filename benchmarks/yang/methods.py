@@ -45,8 +45,10 @@ _PL = Perturbation()  # where tau and weight are searched too
 
 METHODS: dict[str, Method] = {
     "Euclidean": Method(Euclidean()),
-    "LMNN": Method(LMNN(solver=ProjectedGradient())),  # the paper's schedule: it stops early, which matters
-    "LMNN-LBFGS": Method(LMNN()),
+    "LMNN": Method(
+        LMNN(mu=0.5, perturbation=None, solver=ProjectedGradient())
+    ),  # the paper's schedule: it stops early, which matters
+    "LMNN-LBFGS": Method(LMNN(mu=0.5, perturbation=None)),
     "LDD": Method(LogDetLMNN()),
     "CAP": Method(CappedTraceLMNN()),
     "SN": Method(SpectralNormLMNN()),

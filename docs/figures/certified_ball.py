@@ -46,8 +46,8 @@ def draw(ax, title: str, clf: CertifiedKNeighborsClassifier) -> None:
 
 X, y = points(np.random.default_rng(0))
 figure, axes = plt.subplots(1, 2, figsize=(10, 4.4), layout="constrained", sharey=True)
-draw(axes[0], "LMNN", CertifiedKNeighborsClassifier(LMNN()).fit(X, y))
-robust = LMNN(perturbation=Perturbation(tau=0.8, weight=30.0))
+draw(axes[0], "LMNN", CertifiedKNeighborsClassifier(LMNN(mu=0.5, perturbation=None)).fit(X, y))
+robust = LMNN(mu=0.5, perturbation=Perturbation(tau=0.8, weight=30.0))
 draw(axes[1], "LMNN + perturbation loss", CertifiedKNeighborsClassifier(robust).fit(X, y))
 handles = [plt.Line2D([], [], ls="", marker=m, color="0.1", ms=s) for m, s in (("*", 12), ("X", 8))]
 handles += [

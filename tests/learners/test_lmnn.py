@@ -69,9 +69,7 @@ def test_default_solver_against_the_paper_s_schedule(paper_data, name, perturbat
 
 def test_no_perturbation_equals_a_vanishing_one(wine):
     X, y = wine
-    plain = LMNN().fit(X, y)
-    same = LMNN(perturbation=None).fit(X, y)
-    np.testing.assert_array_equal(plain.components_, same.components_)
+    plain = LMNN(perturbation=None).fit(X, y)
     nearly = LMNN(perturbation=Perturbation(tau=0.2, weight=1e-12)).fit(X, y)
     np.testing.assert_allclose(nearly.objective_[-1], plain.objective_[-1], rtol=1e-3)
 
@@ -155,7 +153,7 @@ def test_warm_start_from_a_metric(wine, solver):
         ({"mu": np.nan}, "mu must be a number above 0 and below 1"),
         ({"n_neighbors": 0}, "n_neighbors must be an integer"),
         ({"n_impostors": -1}, "n_impostors must be an integer"),
-        ({"perturbation": 0.2}, "perturbation must be None or a Perturbation"),
+        ({"perturbation": 0.2}, "perturbation must be 'auto', None or a Perturbation"),
         ({"solver": "sgd"}, "solver must be None or a solver"),
         ({"perturbation": Perturbation(shape=np.eye(3))}, "13 × 13"),
         ({"perturbation": Perturbation(reduction=np.eye(3))}, "one row per reduced feature"),
@@ -187,7 +185,7 @@ def test_classes_that_are_too_small(wine):
 def test_a_collapsed_metric_is_said(wine):
     X, y = wine
     with pytest.warns(ConvergenceWarning, match="zero on this data"):
-        LMNN(mu=0.01).fit(X, y)
+        LMNN(mu=0.01, perturbation=None).fit(X, y)
 
 
 def test_pull_towards_zero_is_not_hidden_by_co_located_points():

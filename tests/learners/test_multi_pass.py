@@ -82,9 +82,9 @@ def test_bad_parameters_are_refused_by_name(settings, message, data):
 def test_a_fit_goes_on_from_a_saved_metric(data, tmp_path):
     X, y = data
     loss = Perturbation(tau=0.3)
-    saved = load(save(LMNN(perturbation=loss).fit(X[:450], y[:450]), tmp_path / "half.holdfast"))
-    cold = LMNN(perturbation=loss).fit(X, y)
-    warm = LMNN(perturbation=loss, init=saved.get_mahalanobis_matrix()).fit(X, y)
+    saved = load(save(LMNN(mu=0.5, perturbation=loss).fit(X[:450], y[:450]), tmp_path / "half.holdfast"))
+    cold = LMNN(mu=0.5, perturbation=loss).fit(X, y)
+    warm = LMNN(mu=0.5, perturbation=loss, init=saved.get_mahalanobis_matrix()).fit(X, y)
     assert warm.objective_[0] < cold.objective_[0]
     assert warm.objective_[-1] == pytest.approx(cold.objective_[-1], rel=5e-3)
     assert warm.n_iter_ < cold.n_iter_

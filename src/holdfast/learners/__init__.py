@@ -16,3 +16,4 @@ from holdfast.learners.scml import SCML as SCML
 from holdfast.learners.spectral_norm_lmnn import SpectralNormLMNN as SpectralNormLMNN
 from holdfast.learners.term_learner import TermLearner as TermLearner
 from holdfast.learners.triplet_learner import TripletLearner as TripletLearner
+from holdfast.learners.vote_check import PoorMetricWarning as PoorMetricWarning

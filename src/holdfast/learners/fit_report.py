@@ -42,11 +42,13 @@ class FitReport:
             print(f"[{self._owner}] {solution.message}")
 
 
-def warn_if_collapsed(owner: str, objective: ObjectiveLike, M: np.ndarray, advice: str) -> None:
-    """Warn if the metric is zero on the data: it minimises the objective, but classifies nothing."""
-    if objective.largest_distance(M) < _ZERO:
+def warn_if_collapsed(owner: str, objective: ObjectiveLike, M: np.ndarray, advice: str) -> bool:
+    """Warn if the metric is zero on the data: it minimises the objective, but classifies nothing. True if it is."""
+    collapsed = objective.largest_distance(M) < _ZERO
+    if collapsed:
         warnings.warn(
             f"{owner} learned a metric that is zero on this data: the regulariser dominates the hinge. {advice}.",
             ConvergenceWarning,
             stacklevel=3,
         )
+    return collapsed

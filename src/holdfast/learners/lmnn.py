@@ -19,7 +19,9 @@ class LMNN(TermLearner):
     """``(1 − mu) · pull + mu · push + weight · perturbation``, over positive semi-definite M.
 
     Pull is the mean squared distance to targets, push the mean hinge ``[1 + d²(i, j) − d²(i, l)]₊``. With
-    a :class:`~holdfast.Perturbation` this is the paper's LMNN-PL, without it LMNN.
+    a :class:`~holdfast.Perturbation` this is the paper's LMNN-PL, without it LMNN. The defaults are chosen so that
+    a vote of neighbours is no worse than under the Euclidean distance (measured: benchmarks/frontier/README.md). The
+    paper's LMNN is ``LMNN(mu=0.5, perturbation=None, solver=ProjectedGradient())``, mu to be searched.
 
     With more features than rows, M is learned on the span of the differences between rows, which holds a minimiser over
     all M (with a ``shape`` or ``reduction`` in the perturbation loss: the minimiser on the span). Directions in which
@@ -31,10 +33,12 @@ class LMNN(TermLearner):
         Targets per point: its nearest points of the same class.
     n_impostors : int or None, default=10
         Impostors per point: its nearest points of other classes. None takes them all.
-    mu : float, default=0.5
+    mu : float, default=0.9
         Weight of push against pull, in (0, 1).
-    perturbation : Perturbation or None, default=None
-        The loss that enlarges the adversarial margin.
+    perturbation : Perturbation, "auto" or None, default="auto"
+        The loss that enlarges the adversarial margin. "auto" is a small one whose scale is taken from the data (see
+        :func:`~holdfast.learners.default_loss.default_loss`): it keeps the metric from collapsing to a few directions.
+        None is LMNN without it.
     solver : solver or None, default=None
         None is :class:`~holdfast.solvers.LBFGS`. ``ProjectedGradient()`` follows the paper's schedule.
     init : array-like of shape (n_features, n_features) or None, default=None
@@ -61,6 +65,8 @@ class LMNN(TermLearner):
         The objective at the start and after every iteration.
     n_iter_, n_evaluations_ : int
         Iterations, and evaluations of objective and gradient.
+    perturbation_ : Perturbation or None
+        The perturbation loss that was used.
     n_features_in_ : int
     feature_names_in_ : ndarray of str
         Only if the columns passed to ``fit`` have names.
@@ -87,13 +93,14 @@ class LMNN(TermLearner):
 
     # A part of M outside the span, or between the two, changes neither a nor b, and can only raise h, if B = I.
     _optimal_in_span = True
+    _takes_auto = True
 
     def __init__(
         self,
         n_neighbors: int = 3,
         n_impostors: int | None = 10,
-        mu: float = 0.5,
-        perturbation=None,
+        mu: float = 0.9,
+        perturbation="auto",
         solver=None,
         init=None,
         neighbors="exact",
@@ -122,13 +129,13 @@ class LMNN(TermLearner):
             return super().make_space(solver, objective)
         # Pull has a unique minimum in every direction, so that preconditioning changes the path and not the minimiser;
         # learners whose regulariser leaves directions free would end elsewhere.
-        loss = 0.0 if self.perturbation is None else self.perturbation.weight * self.perturbation.tau**2  # at most
+        loss = 0.0 if self.perturbation_ is None else self.perturbation_.weight * self.perturbation_.tau**2  # at most
         shrinkage = _SHRINKAGE + _SHRINKAGE_PER_LOSS * loss / (1.0 + loss)
         return Factors(whitening(*finite_scatters(objective, type(self).__name__), shrinkage=shrinkage))
 
     def default_ranges(self) -> Ranges:
         """The paper's ranges."""
-        if self.perturbation is None:
+        if self.perturbation is None or isinstance(self.perturbation, str):
             return {"mu": [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9]}
         return {"mu": Uniform(0.1, 0.9), **PERTURBATION}
 

@@ -9,6 +9,7 @@ from holdfast.geometry.shape import linear_part
 from holdfast.learners.base import MetricLearner
 from holdfast.learners.lmnn import LMNN
 from holdfast.metric import components_of_factor
+from holdfast.terms import Perturbation
 
 
 class Reduced(MetricLearner):
@@ -66,7 +67,7 @@ class Reduced(MetricLearner):
         Z = np.asarray(self.reduction_.fit_transform(X, y), dtype=np.float64)
         D = linear_part(self.reduction_)
         self.learner_ = LMNN() if self.learner is None else clone(self.learner)
-        if getattr(self.learner_, "perturbation", None) is not None:
+        if isinstance(getattr(self.learner_, "perturbation", None), Perturbation):
             self.learner_.set_params(perturbation__reduction=self.reduction_)
         self.learner_.fit(Z, y)
         self.components_ = components_of_factor(self.learner_.components_ @ D)

@@ -3,6 +3,7 @@
 from sklearn.base import clone
 
 from holdfast.backends import LabelledRows, TripletData
+from holdfast.learners.default_loss import AUTO
 from holdfast.solvers import LBFGS, Solver
 from holdfast.terms import Perturbation
 
@@ -18,13 +19,14 @@ def check_solver(solver) -> Solver:
     return clone(solver)
 
 
-def check_perturbation(perturbation) -> None:
-    """Raise ``ValueError`` unless this is None or a :class:`~holdfast.Perturbation` with good parameters."""
-    if perturbation is None:
+def check_perturbation(perturbation, takes_auto: bool = False) -> None:
+    """Raise ``ValueError`` unless this is None, a good :class:`~holdfast.Perturbation`, or "auto" where that is known."""
+    if perturbation is None or (takes_auto and isinstance(perturbation, str) and perturbation == AUTO):
         return
     if not isinstance(perturbation, Perturbation):
+        known = "'auto', " if takes_auto else ""
         raise ValueError(
-            "perturbation must be None or a Perturbation, for example "
+            f"perturbation must be {known}None or a Perturbation, for example "
             f"Perturbation(tau=0.2, weight=4.0); got {perturbation!r}."
         )
     perturbation.check()

@@ -6,6 +6,7 @@ import numpy as np
 
 from holdfast.backends import ObjectiveLike, Terms, TripletData, is_dask
 from holdfast.backends.array_triplets import ArrayTriplets
+from holdfast.learners.default_loss import default_loss
 from holdfast.learners.failures import explained_failures
 from holdfast.learners.fit_report import FitReport, warn_if_collapsed
 from holdfast.learners.minimise import default_start, metric_space, minimise
@@ -13,9 +14,11 @@ from holdfast.learners.mining import mine
 from holdfast.learners.settings import check_perturbation, check_solver, slope_matrix_for
 from holdfast.learners.span import Span
 from holdfast.learners.triplet_learner import TripletLearner
+from holdfast.learners.vote_check import VoteCheck
 from holdfast.metric import check_metric, components_of
 from holdfast.numerics.threads import single_threaded_blas
 from holdfast.solvers import Solution, Solver
+from holdfast.solvers.stop_reason import StopReason
 from holdfast.spaces import Space
 from holdfast.terms import Perturbation
 
@@ -33,15 +36,19 @@ class TermLearner(TripletLearner):
     n_iter_ : int
     n_evaluations_ : int
         How often the objective and its gradient were computed.
+    perturbation_ : Perturbation or None
+        The perturbation loss that was used.
     """
 
-    perturbation: Perturbation | None
+    perturbation: Perturbation | str | None
+    perturbation_: Perturbation | None
     solver: Solver | None
     init: np.ndarray | None
     callback: object
     verbose: int
 
     _collapse_advice = "Raise mu"
+    _takes_auto = False  # whether perturbation="auto" is known
 
     # True where an optimal M can be found on the span of the differences between rows, so that with more features than
     # rows it is looked for there only; see Span. So it is if no matrix term rewards anything outside.
@@ -97,36 +104,50 @@ class TermLearner(TripletLearner):
         self
         """
         self._check()
-        check_perturbation(self.perturbation)
+        check_perturbation(self.perturbation, self._takes_auto)
         solver, name = check_solver(self.solver), type(self).__name__
         report = FitReport(name, self.verbose, self.callback)
         with single_threaded_blas(), explained_failures(name):
-            objective, span = self._make_objective(X, y, triplets)
+            objective, span, votes = self._make_objective(X, y, triplets)
             with objective:
                 space = self.make_space(solver, objective)
                 start = space.start(self._start(objective, solver, span))
                 solution = minimise(objective, space, solver, start, report)
                 report.end(solution)
                 M = space.metric(solution.x)
-                loss = "add a" if self.perturbation is None else "raise the weight of the"
-                warn_if_collapsed(name, objective, M, f"{self._collapse_advice}, or {loss} perturbation loss")
+                loss = "add a" if self.perturbation_ is None else "raise the weight of the"
+                advice = f"{self._collapse_advice}, or {loss} perturbation loss"
+                collapsed = warn_if_collapsed(name, objective, M, advice)
             L = components_of(M)
             self.components_ = L if span is None else span.components(L)
+            if votes is not None and not collapsed and solution.reason is not StopReason.CALLBACK:
+                votes.warn(name, self.components_, advice, self.n_jobs)
         self._store(solution)
         self.objective_ = np.array(solution.trace)
         self.n_iter_ = solution.n_iter
         self.n_evaluations_ = solution.n_evaluations
         return self
 
-    def _make_objective(self, X, y, triplets) -> tuple[ObjectiveLike, Span | None]:
-        """All terms over the triplets of the data, which are released when this returns; on a span, or None."""
+    def _make_objective(self, X, y, triplets) -> tuple[ObjectiveLike, Span | None, VoteCheck | None]:
+        """All terms over the triplets of the data, which are released when this returns; on a span, or None.
+
+        With it some rows on which the votes are checked, where labels made the triplets.
+        """
         terms = list(self.make_terms())
         for _, term in terms:
             term.check()
         data = mine(self, X, y, triplets)
         self._prepare(data)
-        B, span = slope_matrix_for(self.perturbation, data), None
+        self.perturbation_ = (
+            default_loss(data, type(self).__name__, self.n_jobs)
+            if isinstance(self.perturbation, str)
+            else self.perturbation
+        )
+        B, span = slope_matrix_for(self.perturbation_, data), None
         n, p = data.shape
+        votes = None
+        if triplets is None and data.labelled and not is_dask(X):
+            votes = VoteCheck.of(*data.sample(n, None))
         if p > n and self._optimal_in_span and not is_dask(X):
             points, found = data.points_and_triplets()
             span = self._in_span(Span.of(points))
@@ -134,6 +155,6 @@ class TermLearner(TripletLearner):
             data = ArrayTriplets(span.project(points), None, found)
             B = None if B is None else span.restrict(B)
             terms = list(self._terms_in_span(terms, p, data.shape[1]))
-        if self.perturbation is not None:
-            terms.append((self.perturbation.weight, self.perturbation))
-        return data.objective(terms, B, self.n_jobs), span
+        if self.perturbation_ is not None:
+            terms.append((self.perturbation_.weight, self.perturbation_))
+        return data.objective(terms, B, self.n_jobs), span, votes

@@ -96,7 +96,8 @@ class CertifiedKNeighborsClassifier(VotingClassifier):
                 f"prune={self.prune:g} leaves {len(self.kept_)} of {len(X)} training rows, fewer than n_neighbors="
                 f"{self.n_neighbors}: lower one of them."
             )
-        self.reference_, self.reference_codes_ = (X[self.kept_], codes[self.kept_]) if self.n_pruned_ else (X, codes)
+        self.reference_ = X[self.kept_] if self.n_pruned_ else X
+        self.reference_codes_ = codes[self.kept_]
         return self
 
     @by_blocks

@@ -21,7 +21,7 @@ _PL = Perturbation()
 #: Lists are tried in full if there are no more combinations than draws; a tuple is searched stage by stage, the first
 #: without perturbation loss, the next around its best.
 SPACES: dict[str, Stages] = {
-    "LMNN": LMNN().default_ranges(),
+    "LMNN": LMNN(perturbation=None).default_ranges(),
     "LMNN-PL": LMNN(perturbation=_PL).default_ranges(),
     "SCML": SCML().default_ranges(),
     "SCML-PL": SCML(perturbation=_PL).default_ranges(),

@@ -5,6 +5,7 @@ import numpy as np
 from holdfast.constraints import Triplets, knn_triplets
 from holdfast.geometry import TripletGeometry
 from holdfast.learners import MetricLearner, TripletLearner
+from holdfast.terms import Perturbation
 
 
 def adversarial_margins(learner: MetricLearner, X: np.ndarray, triplets: Triplets) -> np.ndarray:
@@ -23,7 +24,7 @@ def adversarial_margins(learner: MetricLearner, X: np.ndarray, triplets: Triplet
     """
     p = X.shape[1]
     perturbation = getattr(learner, "perturbation", None)
-    B = None if perturbation is None else perturbation.slope_matrix(p, X.var(axis=0))
+    B = None if not isinstance(perturbation, Perturbation) else perturbation.slope_matrix(p, X.var(axis=0))
     geometry = TripletGeometry(X, triplets, B, True, 1)
     a, b, h = geometry.three_numbers(np.eye(p))
     geometry.close()

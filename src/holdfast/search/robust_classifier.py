@@ -21,7 +21,7 @@ from holdfast.search.margins import largest_tau
 from holdfast.search.rungs import RUNGS, Table, climb, thinned
 
 _WEIGHTS = {"certified": 1.0, "balanced": 0.5}
-_TIE = 0.01  # of the objective; the standard error of a cross-validated share of some hundred rows is two to four times that
+_TIE = 0.01  # of the objective: a half to a quarter of the standard error of a share of some hundred rows
 
 
 class RobustClassifierCV(ClassifierMixin, BaseEstimator):
@@ -35,9 +35,9 @@ class RobustClassifierCV(ClassifierMixin, BaseEstimator):
     on all folds of at most 4,000; the winner is fitted to all rows. A metric is fitted once a fold and then tried with
     every k and margin to prune.
 
-    *Ties.* Candidates within one point (0.01) of the best objective count as equal: folds tell them apart by chance only.
-    Of these the one with the highest accuracy is chosen, of equal ones again the one with the higher objective, then the
-    one whose family comes first (cheaper to fit and to certify), then the one drawn first.
+    *Ties.* Candidates within one point (0.01) of the best objective count as equal: folds tell them apart by chance.
+    Of these the one with the highest accuracy is chosen, of equal ones again the one with the higher objective, then
+    the one whose family comes first (cheaper to fit and to certify), then the one drawn first.
 
     Rows should be prepared first: standardise, or scale, before the search, in a pipeline. ``radius`` is in the units
     of the rows that ``fit`` is given.
@@ -161,7 +161,7 @@ class RobustClassifierCV(ClassifierMixin, BaseEstimator):
                 f"RobustClassifierCV: candidates must be some of {', '.join(FAMILIES)}, families, or classifiers; got "
                 f"{self.candidates!r}."
             )
-        weight = _WEIGHTS.get(self.objective, None) if isinstance(self.objective, str) else self.objective
+        weight = _WEIGHTS.get(self.objective) if isinstance(self.objective, str) else self.objective
         if not isinstance(weight, Real) or isinstance(weight, bool) or not 0.0 <= weight <= 1.0:
             raise ValueError(
                 "RobustClassifierCV: objective must be 'certified', 'balanced' or a number from 0 to 1; got "

@@ -29,8 +29,8 @@ class Rung:
     n_folds: int | None = None
 
 
-# Two folds of 1,000 rows tell good from bad; the search ends on folds of 4,000 rows, because what certifies best changes
-# little from there on, and the time does not.
+# Two folds of 1,000 rows tell good from bad; the search ends on folds of 4,000 rows: from there on what certifies best
+# changes little, and the time much.
 RUNGS = (Rung(1000, 2), Rung(4000))
 _RECIPES, _HEADS = 4, 8  # of recipes a quarter goes on, with this many of their best heads each
 

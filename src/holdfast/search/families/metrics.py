@@ -1,5 +1,7 @@
 """Neighbours under a metric learned with the perturbation loss."""
 
+from typing import Any
+
 import numpy as np
 
 from holdfast.learners import LMNN, SCML, CappedTraceLMNN
@@ -18,7 +20,10 @@ class LMNNFamily(Family):
         """Random draws."""
         found = []
         for _ in range(n_draws):
-            own = {"n_neighbors": int(_TARGETS[rng.randint(len(_TARGETS))]), "mu": float(rng.uniform(0.1, 0.9))}
+            own: dict[str, Any] = {
+                "n_neighbors": int(_TARGETS[rng.randint(len(_TARGETS))]),
+                "mu": float(rng.uniform(0.1, 0.9)),
+            }
             loss = draw_loss(rng, facts)
             learner = LMNN(perturbation=Perturbation(**loss), n_jobs=1, **own)
             found.append(Recipe(self.name, learner, _shown(own, loss), neighbor_heads(facts)))
@@ -34,7 +39,10 @@ class SCMLFamily(Family):
         """Random draws, half as many as asked for: its fits take longer."""
         found = []
         for _ in range(-(-n_draws // 2)):
-            own = {"n_neighbors": int(_TARGETS[rng.randint(len(_TARGETS))]), "eta": float(10.0 ** rng.uniform(-5, 0))}
+            own: dict[str, Any] = {
+                "n_neighbors": int(_TARGETS[rng.randint(len(_TARGETS))]),
+                "eta": float(10.0 ** rng.uniform(-5, 0)),
+            }
             loss = draw_loss(rng, facts)
             learner = SCML(perturbation=Perturbation(**loss), random_state=0, n_basis=200, n_jobs=1, **own)
             found.append(Recipe(self.name, learner, _shown(own, loss), neighbor_heads(facts)))
@@ -50,7 +58,7 @@ class CappedTraceFamily(Family):
         """Random draws, half as many as asked for."""
         found = []
         for _ in range(-(-n_draws // 2)):
-            own = {
+            own: dict[str, Any] = {
                 "n_neighbors": int(_TARGETS[rng.randint(len(_TARGETS))]),
                 "weight": float(10.0 ** rng.uniform(-3, 1)),
                 "rank": int(np.ceil(facts.n_features * rng.uniform(0.1, 1.0))),

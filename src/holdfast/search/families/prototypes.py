@@ -1,5 +1,7 @@
 """The nearest prototype, prototypes and metric learned together."""
 
+from typing import Any
+
 from holdfast.learners import ProxyNCA
 from holdfast.search.families.base import Facts, Family, Recipe, draw_loss
 from holdfast.terms import Perturbation
@@ -14,7 +16,7 @@ class Prototypes(Family):
         """Random draws."""
         found = []
         for _ in range(n_draws):
-            own = {
+            own: dict[str, Any] = {
                 "n_proxies": int((1, 2, 3, 5, 10)[rng.randint(5)]),
                 "temperature": float(10.0 ** rng.uniform(-1.5, 0.5)),
             }

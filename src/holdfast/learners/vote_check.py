@@ -1,0 +1,57 @@
+"""A warning if neighbours vote clearly worse under the learned metric than under the Euclidean distance."""
+
+import warnings
+from dataclasses import dataclass
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from holdfast.constraints.search import nearest
+
+_ANCHORS, _ROWS = 300, 5000  # rows that are asked, among so many: a few percent of the time of a fit
+_VOTERS = 3
+_CLEARLY = 3.0  # standard errors of a paired difference: chance alone gives it once in 700 fits
+
+
+class PoorMetricWarning(ConvergenceWarning):
+    """The learned metric serves a vote of neighbours worse than the Euclidean distance, on its own training rows."""
+
+
+@dataclass(frozen=True, eq=False)
+class VoteCheck:
+    """Some training rows, evenly spread, with their labels; those that are asked are left out one by one."""
+
+    X: np.ndarray
+    y: np.ndarray
+
+    @classmethod
+    def of(cls, X: np.ndarray, y: np.ndarray) -> "VoteCheck":
+        """A sample of the rows."""
+        some = np.unique(np.linspace(0, len(X) - 1, min(len(X), _ROWS)).astype(np.int64))
+        return cls(X[some], np.unique(y[some], return_inverse=True)[1])
+
+    def warn(self, owner: str, L: np.ndarray, advice: str, n_jobs: int | None) -> None:
+        """Warn if the votes under L are clearly worse, and say by how much."""
+        if len(self.X) <= 2 * _VOTERS:
+            return
+        asked = np.unique(np.linspace(0, len(self.X) - 1, min(len(self.X), _ANCHORS)).astype(np.int64))
+        ours, plain = self._right(self.X @ L.T, asked, n_jobs), self._right(self.X, asked, n_jobs)
+        lost, won = int((plain & ~ours).sum()), int((ours & ~plain).sum())
+        if lost - won <= max(_CLEARLY * np.sqrt(lost + won), 0.02 * len(asked)):
+            return
+        rank, most = np.linalg.matrix_rank(L), min(self.X.shape)
+        few = f" The metric has rank {rank} of {most}." if rank < most / 2 else ""
+        warnings.warn(
+            f"{owner}: {_VOTERS} neighbours are right on {ours.mean():.0%} of {len(asked)} training rows under the "
+            f"learned metric, on {plain.mean():.0%} under the Euclidean distance.{few} {advice}.",
+            PoorMetricWarning,
+            stacklevel=4,
+        )
+
+    def _right(self, Z: np.ndarray, asked: np.ndarray, n_jobs: int | None) -> np.ndarray:
+        """True where most of the nearest other rows are of the row's own class."""
+        near = nearest(np.ascontiguousarray(Z), np.ascontiguousarray(Z[asked]), _VOTERS + 1, n_jobs)
+        other = near != asked[:, None]
+        other[other.all(axis=1), -1] = False  # the row itself is behind others at the same place
+        same = (self.y[near] == self.y[asked][:, None]) & other
+        return same.sum(axis=1) > _VOTERS / 2
