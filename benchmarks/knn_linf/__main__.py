@@ -31,7 +31,10 @@ def main() -> None:
         entry = SETS[name]
         data = prepare(entry, folder)
         rows = [
-            row for epsilon in entry.epsilons for k in chosen.k for row in measure(entry, data, k, epsilon, chosen.nodes)
+            row
+            for epsilon in entry.epsilons
+            for k in chosen.k
+            for row in measure(entry, data, k, epsilon, chosen.nodes)
         ]
         print(table(rows, COLUMNS), flush=True)
         with (RESULTS / f"{name}.csv").open("w", newline="", encoding="utf-8") as file:

@@ -16,7 +16,7 @@ ALL = (*SMALL, 0.02, 0.03, 0.04, 0.05)
 
 @dataclass(frozen=True)
 class Entry:
-    """A set: its file, the published name, categories, sizes of moves, and the sensitive category if it is about fairness."""
+    """A set: file, published name, sizes of moves, categories, and the sensitive one if it is about fairness."""
 
     file: str
     name: str

@@ -36,8 +36,7 @@ def _radius(problem, u, y, x, c, lead) -> float:
 
     def need(least_value, **parts):  # Σ parts ≥ least_value
         row = np.zeros(total)
-        for name, value in parts.items():
-            index, factor = value
+        for index, factor in parts.values():
             row[index] += factor
         rows.append(row)
         least.append(least_value)
@@ -84,6 +83,6 @@ def _radius(problem, u, y, x, c, lead) -> float:
     )  # fmt: skip
     if found.x is None:
         return np.inf
-    low[at_in:] = high[at_in:] = np.round(found.x[at_in:])  # the same choice, without the tolerance of its big constants
+    low[at_in:] = high[at_in:] = np.round(found.x[at_in:])  # the same choice, without the tolerance of big constants
     exact = linprog(cost, A_ub=-A, b_ub=-b, bounds=np.column_stack([low, high]), method="highs")
     return float(exact.fun) if exact.status == 0 else float(found.fun)

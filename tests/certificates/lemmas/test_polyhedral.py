@@ -17,7 +17,8 @@ def shortest(A, c, norm):
     """``min ‖δ‖ : A δ ≥ c`` by a linear program."""
     d = A.shape[1]
     if norm == "linf":
-        rows = np.vstack([np.hstack([-A, np.zeros((len(c), 1))]), *(np.hstack([s * np.eye(d), -np.ones((d, 1))]) for s in (1, -1))])
+        one = np.ones((d, 1))
+        rows = np.vstack([np.hstack([-A, 0 * A[:, :1]]), *(np.hstack([s * np.eye(d), -one]) for s in (1, -1))])
         cost, levels = np.r_[np.zeros(d), 1.0], np.r_[-c, np.zeros(2 * d)]
     else:
         rows = np.vstack([np.hstack([-A, 0 * A]), *(np.hstack([s * np.eye(d), -np.eye(d)]) for s in (1, -1))])

@@ -101,7 +101,7 @@ def _search(problem, space: SearchSpace, u, y: int, kinds, start: float, roundin
         open_ = roots < min(best * CLOSE, horizon)
         status["closed"] = roots[~open_].min(initial=np.inf)
         for kind in np.flatnonzero(open_):
-            _add_root(tree, kind, roots[kind])
+            _add_root(tree, int(kind), roots[kind])
         scratch = empty_scratch(reach.query, LOOK)
         over = search(tree, active, reach.query, kinds, scratch, budget.nodes - nodes, best_z)
         nodes += int(status["n_solved"])

@@ -52,7 +52,7 @@ def within_reach(
     kth = np.sqrt(np.partition(D, k - 1)[k - 1])
     # 1e-9 is far more than the rounding of these few operations.
     far = (step + np.sqrt((kth + step) ** 2 + 2.0 * slack(rounding, horizon))) * (1 + 1e-9) + 1e-9 * rounding.size
-    near = D <= far * far * (1 + 1e-9) if np.isfinite(far) else np.ones(D.size, bool)
+    near = far * far * (1 + 1e-9) >= D if np.isfinite(far) else np.ones(D.size, bool)
     wanted = problem.labels == y
     wanted[work.indices[:count]] = True
     if np.isfinite(far):

@@ -7,7 +7,7 @@ import numpy as np
 from holdfast.certificates.problems import NeighborProblem
 from holdfast.certificates.rounding import UNIT_ROUNDOFF
 
-_FLAT = 1e-8  # σ² d: the Euclidean length counts this much of the length proper, so a bound loses at most half of it
+_FLAT = 1e-8  # σ² d: as much of a bound in L1 or L∞ may be lost (Lemma P1); less would cost digits of the solution
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,7 +64,7 @@ class SearchSpace:
     def limits(self, problem: NeighborProblem, inputs: np.ndarray | None, m: int):
         """The room of each query, down and up (m, n_free), or None; the least levels of the relations (m, n_relations).
 
-        Levels are rounded down: a set of moves that is a hair too large keeps a bound sound (Lemma R5).
+        Levels are rounded down: a set of moves that is a hair too large keeps a bound sound (Lemma P2).
         """
         moves, n_free = problem.moves, self.to_input.shape[0]
         if not self.limited:

@@ -241,7 +241,7 @@ def interior_direction(active, out):
 
 @inner
 def point_beyond(active, step, out):
-    """The point nearest z with ``a_i · out = c_i + step`` for every active row: off all boundaries, rounding of z mended."""
+    """The point nearest z with ``a_i · out = c_i + step`` for every active row: beyond all boundaries."""
     A, Q, R, r, z, c = active.A, active.Q, active.R, active.coefficients, active.z, active.levels
     for t in range(out.size):
         out[t] = z[t]

@@ -1,9 +1,13 @@
 """L1 and L∞ as quadratic programs: ``min ½T² + ½σ²‖δ‖² : ‖δ‖ ≤ T``, in coordinates ``z = (σδ, T)``.
 
 The ball ``‖δ‖ ≤ T`` is a polyhedron, whose facets ``T − s·δ ≥ 0`` join the active set as they are violated: one
-coordinate and its sign for L∞, a sign for every coordinate for L1. For small σ the solution is the shortest move of least
-Euclidean length (Mangasarian), and for every σ the multipliers of the other rows certify a length (Lemma P1).
-σ is a power of two, so that scaling rounds nothing.
+coordinate and its sign for L∞, a sign for every coordinate for L1. For small σ the solution is the shortest move of
+least Euclidean length, and for every σ the multipliers of the other rows certify a length (Lemma P1). σ is a power of
+two, so that scaling rounds nothing.
+
+References
+----------
+Mangasarian, "Normal solutions of linear programs", Mathematical Programming Study 22, 1984.
 """
 
 import numpy as np
@@ -57,7 +61,7 @@ def violated_facet(z, ball, sigma, out):
     for i in range(d):
         out[i] = -1.0 / sigma if z[i] > 0.0 else 1.0 / sigma
         if d <= MOST_SIGNS and z[i] > 0.0:
-            code |= np.int64(1) << i
+            code += 1 << i
     out[d] = 1.0
     return code if d <= MOST_SIGNS else -1
 

@@ -39,7 +39,8 @@ class Query(NamedTuple):
     relations, least, relation_sizes : ndarrays of shapes (n_relations, s), (n_relations,) and (n_relations,)
         ``relations · z ≥ least``, and the lengths of these rows; not looked at if there is no box.
     ball : int or None
-        Which dual length a slope has, if the coordinates are ``z = (σδ, T)`` (:mod:`~holdfast.certificates.kernels.lifted`).
+        Which dual length a slope has, if the coordinates are ``z = (σδ, T)``; see
+        :mod:`~holdfast.certificates.kernels.lifted`.
     sigma : float
     y, k, n_classes : int
     lowest_wins : bool

@@ -89,7 +89,7 @@ def farthest(phi, members, count):
 @inner
 def relaxation(tree, slot, active, query, kind, scratch, down, up, ball):
     """Solve for all the rows that the node's decisions imply. Its certified bound; -1 if the node is closed."""
-    points, slopes, squared, u, to_input = query.points, query.slopes, query.squared, query.u, query.to_input
+    points, slopes, squared, u = query.points, query.slopes, query.squared, query.u
     rounding, z, phi, a = query.rounding, active.z, scratch.phi, scratch.row
     status, bound = tree.status[0], tree.nodes[slot].bound
     limit = status.best if status.best < status.horizon else status.horizon
@@ -210,7 +210,7 @@ def witness(active, query, scratch, pushes, best, best_z, down, up, ball):
 def length_with_row(query, phi, b, j, size, along, within, ball):
     """A lower bound on moves w up to ``within`` with ``w·ẑ ≥ along`` and the row ``φ_b ≤ φ_j``; 0 if z may meet it.
 
-    Lemma T3, with ``‖z‖ = size``. For L1 and L∞ it is the distance of z from the row, which only says what to branch on.
+    Lemma T3, with ``‖z‖ = size``. For L1 and L∞ it is the distance of z from the row: what to branch on, not a bound.
     """
     rounding, squared = query.rounding, query.squared
     spare = slack_within(rounding, within)

@@ -9,7 +9,6 @@ import numpy as np
 from holdfast.certificates.norms import Norm
 from holdfast.certificates.threat import Moves
 
-
 _ROUNDED = 1e-9  # of the terms of a relation: by so much a witness may pass it
 
 
@@ -136,7 +135,6 @@ class Problem(ABC):
         lower = np.where(wrong, 0.0, np.minimum(lower, upper))
         upper[wrong], delta[wrong] = 0.0, 0.0
         return Bounds(lower, upper, delta)
-
 
     def _keeps_relations(self, inputs: np.ndarray | None, delta: np.ndarray) -> np.ndarray:
         """Whether each moved row keeps the relations, up to rounding."""
