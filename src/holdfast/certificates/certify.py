@@ -130,7 +130,7 @@ def certify(
     radius = np.where(voter.same_as_given(X, found.codes), found.radius, 0.0)
     return Certificate(
         radius, found.upper, found.adversarial, voter.classes[found.codes], reading.moves.norm.name,
-        _units(reading.moves), y, at, reading.categories is not None, getattr(X, "index", None),
+        _units(reading.moves), y, at, reading.categories is not None, X.index if hasattr(X, "iloc") else None,
     )  # fmt: skip
 
 
