@@ -65,8 +65,8 @@ certificates = {}
 for name, more in limits:
     given |= more
     certificates[name] = certify(model, table[test], repaid[test], threat=Threat(**given))
-    radius = certificates[name].radius
-    print(f"{name:28} mean of min(radius, 10): {np.minimum(radius, 10).mean():.2f}, exact: {certificates[name].exact.mean():.0%}")
+    radius, exact = certificates[name].radius, certificates[name].exact
+    print(f"{name:28} mean of min(radius, 10): {np.minimum(radius, 10).mean():.2f}, exact: {exact.mean():.0%}")
 print(*Threat(**given).describe(), sep="\n")
 
 # %%

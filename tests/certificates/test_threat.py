@@ -9,6 +9,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from holdfast import CertifiedKNeighborsClassifier, Threat, attack, certify
+from holdfast.certificates import CertifiedAccuracy, dependence
 from tests.certificates.brute_force import NORMS, engines, exact_radius, make_problem, random_problem, votes
 
 WINE, GROWER = load_wine(return_X_y=True, as_frame=True)
@@ -101,6 +102,182 @@ def test_what_is_wrong_is_said_at_once():
         assert part in str(caught.value)
     with pytest.raises(ValueError, match="frozen names 'z', but the columns have no names"):
         Threat(frozen=["z"]).moves(2)
+
+
+EVERYTHING = {
+    "norm": np.inf, "unit": {"income": 1000.0, "age": 1}, "lower": {"income": 0}, "upper": {"age": np.inf},
+    "frozen": ["sex"], "only_up": ["age"], "integer": ["age"], "free": {"race": ["race_a", "race_b"]},
+    "categories": {"job": [0, 1, 2]}, "max_changes": 1, "relations": [({"paid": 1, "owed": -1}, "<=", 0)],
+    "classes": ["bad"],
+}  # fmt: skip
+COLUMNS = ["age", "income", "sex", "race_a", "race_b", "job", "paid", "owed"]
+
+
+def test_a_threat_in_arrays():
+    reading = Threat(**EVERYTHING).read(8, COLUMNS)
+    moves = reading.moves
+    assert np.flatnonzero(moves.frozen).tolist() == [2, 3, 4, 5]  # categories change as a whole, not bit by bit
+    assert np.flatnonzero(moves.integer).tolist() == [0]
+    np.testing.assert_array_equal(moves.relations[0], [[0, 0, 0, 0, 0, 0, 1, -1]])
+    assert [(g.name, g.columns.tolist(), len(g.patterns), g.limited) for g in reading.categories.groups] == [
+        ("race", [3, 4], 2, False), ("job", [5], 3, True),
+    ]  # fmt: skip
+
+
+def test_everything_wrong_with_a_whole_threat_is_said_at_once():
+    threat = Threat(
+        unit="std", integer=["zip"], free=["race"], categories={"job": [0, "x"], "sex": [0, 1]}, frozen=["sex"],
+        max_changes=-1,
+        relations=[({"paid": 1, "due": -1}, "<=", 0), ({"paid": 1}, "<", 0), "paid", ({"paid": 0}, "==", 1)],
+    )  # fmt: skip
+    with pytest.raises(ValueError) as caught:
+        threat.moves(8, COLUMNS)
+    for part in (
+        "unit='std' needs rows of training", "integer names 'zip'", "The values of race are not known",
+        "categories of job must list the numbers", "max_changes must be a whole number of at least 0; got -1",
+        "relation 0 names 'due'", "Relation 1 must say one of <=, >=, ==; got '<'", "Relation 2 must be",
+        "Relation 3 names no column with a factor other than 0",
+    ):  # fmt: skip
+        assert part in str(caught.value), part
+    for given, part in (
+        ({"free": {"sex": [0, 1]}, "frozen": ["sex"]}, "Column sex is frozen, and a category that may change"),
+        ({"free": {"sex": [0, 1]}, "categories": {"sex": [0, 1]}}, "Column sex is in two categories"),
+        ({"max_changes": 1}, "max_changes limits the changes of categories="),
+        ({"free": {"color": ["red", "blue"]}}, "free names 'color'"),
+        ({"free": {"race": ["race_a", "race_c"]}}, "free names 'race_c'"),
+        ({"relations": [({"age": np.inf}, "<=", 0)]}, "Relation 0 must have finite numbers"),
+    ):
+        with pytest.raises(ValueError, match=part):
+            Threat(**given).moves(8, COLUMNS)
+    with pytest.raises(ValueError, match="unit must be numbers"):
+        Threat(unit={0: "wide"}).fitted_to(np.zeros((3, 1)))
+
+
+def test_words_and_files(tmp_path):
+    threat = Threat(**EVERYTHING)
+    assert Threat.from_json(threat.to_json()) == threat
+    assert Threat.from_dict(threat.to_dict()) == threat
+    assert clone(threat) == threat
+    assert hash(clone(threat)) == hash(threat)
+    assert threat != Threat()
+    for norm in (np.eye(2), 2.0, "l2"):
+        assert Threat.from_json(Threat(norm).to_json()).moves(2).norm.name == Threat(norm).moves(2).norm.name
+    (tmp_path / "t.json").write_text(threat.to_json())
+    assert Threat.from_file(tmp_path / "t.json") == threat
+    (tmp_path / "t.toml").write_text(
+        'norm = "inf"\nonly_up = ["age"]\nrelations = [[{paid = 1, owed = -1}, "<=", 0]]\n[unit]\n"0" = 2\n'
+    )
+    read = Threat.from_file(tmp_path / "t.toml")
+    assert read == Threat(np.inf, only_up=["age"], relations=[({"paid": 1, "owed": -1}, "<=", 0)], unit={0: 2})
+    assert read.moves(8, COLUMNS).unit[0] == 2  # a number of a column, as a word
+    (tmp_path / "bad.toml").write_text("frozn = [1]\nspeed = 3\n")
+    with pytest.raises(ValueError, match=r"unknown keys: 'frozn' \(is 'frozen' meant\?\), 'speed'"):
+        Threat.from_file(tmp_path / "bad.toml")
+    (tmp_path / "cut.json").write_text('{"norm"')
+    with pytest.raises(ValueError, match="is no JSON file"):
+        Threat.from_file(tmp_path / "cut.json")
+    with pytest.raises(ValueError, match=r"must end in \.toml or \.json"):
+        Threat.from_file(tmp_path / "t.yaml")
+
+
+def test_sentences():
+    assert Threat(**EVERYTHING).describe() == [
+        "The size of a move is the largest change of a feature.",
+        "income counts in units of 1000.",
+        "age counts in units of 1.",
+        "income stays at least 0.",
+        "age stays at most inf.",
+        "sex cannot change.",
+        "age can only grow.",
+        "age stays a whole number.",
+        "race may take any value, at no cost.",
+        "Up to 1 of job may change to another category, at no cost.",
+        "paid - owed <= 0 holds before and after a move.",
+        "Only rows with the answer bad are attacked.",
+    ]
+    assert Threat(unit="std", frozen=[0, 2]).describe()[1:] == [
+        "Changes count in standard deviations of the rows of training.", "feature 0 and feature 2 cannot change.",
+    ]  # fmt: skip
+
+
+def test_units_and_categories_of_the_rows_of_training():
+    X = WINE.assign(kind=np.arange(len(WINE)) % 3)
+    fitted = Threat(unit="std", free=["kind"]).fitted_to(X)
+    assert fitted.free == {"kind": [0, 1, 2]}
+    np.testing.assert_allclose([fitted.unit[name] for name in WINE], WINE.std(ddof=0))
+    model = make_pipeline(StandardScaler(), LogisticRegression(max_iter=2000)).fit(X, GROWER)
+    some = X[::20]
+    by_hand = certify(model, some, threat=fitted)
+    for threat, options in (
+        (Threat(unit="std", free=["kind"]), {"reference": (X, GROWER)}),
+        (Threat(unit="std", free={"kind": [0, 1, 2]}), {}),  # the scaler stands first
+    ):
+        np.testing.assert_allclose(certify(model, some, threat=threat, **options).radius, by_hand.radius, rtol=1e-9)
+    stored = CertifiedKNeighborsClassifier(n_neighbors=1).fit(X, GROWER)
+    assert certify(stored, some[:2], threat=Threat(unit="range")).radius.max() > 0
+    bare = LogisticRegression(max_iter=5000).fit(WINE * 0 + np.arange(13), GROWER)
+    with pytest.raises(ValueError, match="unit='range' needs rows of training"):
+        certify(bare, WINE[:2], threat=Threat(unit="range"))
+    constant = Threat(unit="range").fitted_to(np.ones((4, 2)))
+    assert constant.moves(2).unit is None
+
+
+def test_a_threat_on_raw_columns_is_one_on_encoded_columns():
+    names = ["age", "job=a", "job=b", "race=x", "race=y", "paid"]
+    groups = {"job": [1, 2], "race": [3, 4]}
+    raw = Threat(only_up=["age"], unit={"paid": 10}, free=["race"], relations=[({"paid": 1, "age": -1}, "<=", 9)])
+    reading = raw.encoded(names, groups).read(6)
+    assert np.flatnonzero(reading.moves.frozen).tolist() == [1, 2, 3, 4]
+    assert reading.categories.groups[0].columns.tolist() == [3, 4]
+    assert reading.moves.unit.tolist() == [1, 1, 1, 1, 1, 10]
+    np.testing.assert_array_equal(reading.moves.relations[0], [[-1, 0, 0, 0, 0, 1]])
+    assert np.flatnonzero(Threat(frozen=["race", "age"]).encoded(names, groups).moves(6).frozen).tolist() == [
+        0,
+        1,
+        2,
+        3,
+        4,
+    ]
+    with pytest.raises(ValueError) as caught:
+        Threat(only_up=["job"], frozen=["zip"], free={"race": ["x"]}).encoded(names, groups)
+    for part in ("only_up names 'job', which holds categories", "frozen names 'zip'", "some of the values of 'race'"):
+        assert part in str(caught.value)
+
+
+def test_a_verdict_in_a_data_frame():
+    model = make_pipeline(StandardScaler(), LogisticRegression()).fit(*TRAIN)
+    y = GROWER[1::8].to_numpy()
+    found = certify(model, TEST, y, at=0.05)
+    frame = found.to_frame()
+    assert frame.index.equals(TEST.index)
+    assert str(frame["stable"].dtype) == "boolean"
+    assert frame["stable"].tolist() == found.stable.tolist()
+    assert found.certified_accuracy() == found.certified_accuracy(radii=0.05)
+    both = type(found).concatenate([certify(model, part, at=0.05) for part in (TEST[:9], TEST[9:])])
+    assert both.to_frame().index.equals(TEST.index)
+    assert both.stable.tolist() == found.stable.tolist()
+    assert "stable" in repr(found)
+    with pytest.raises(ValueError, match="stable is a verdict at one size"):
+        certify(model, TEST).stable  # noqa: B018
+    with pytest.raises(ValueError, match="at"):
+        certify(model, TEST, at=-1.0)
+    score = CertifiedAccuracy(0.05, method="auto")(model, TEST, y)
+    assert score == found.certified_accuracy()
+
+
+def test_dependence_counts_rows():
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.normal(size=60), rng.integers(0, 2, 60)])
+    model = LogisticRegression().fit(X, X[:, 0] + 0.5 * X[:, 1] > 0)
+    found = dependence(model, X, {1: [0, 1]}, at=0.1)
+    flipped = np.column_stack([X[:, 0], 1 - X[:, 1]])
+    assert found.by_columns_alone == (model.predict(flipped) != model.predict(X)).mean()
+    assert found.by_columns_alone <= found.dependent
+    assert found.independent + found.dependent + found.undecided == pytest.approx(1.0)
+    assert found.to_dict()["rows"] == 60
+    assert len(found.sentences()) == 3
+    with pytest.raises(ValueError, match="not also in free="):
+        dependence(model, X, {1: [0, 1]}, threat=Threat(free={1: [0]}))
 
 
 def test_a_threat_is_a_scikit_learn_object():

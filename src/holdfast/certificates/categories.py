@@ -136,11 +136,10 @@ def read_categories(columns: Columns, what: str, given, limited: bool) -> list[C
     found = []
     for name, values in given.items():
         values = list(np.atleast_1d(np.asarray(values, dtype=object)))
-        category = (
-            _numbers(columns, what, name, values, limited)
-            if columns.has(name)
-            else _group(columns, what, name, values, limited)
-        )
+        # Words that are all columns are a group, whatever its name is.
+        words = bool(values) and all(value is None or value in columns.index for value in values)
+        read = _group if words or not columns.has(name) else _numbers
+        category = read(columns, what, name, values, limited)
         if category is not None:
             found.append(category)
     return found

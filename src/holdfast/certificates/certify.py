@@ -132,7 +132,7 @@ def certify(
     adversarial, upper = _witnesses(voter, X, found)
     return Certificate(
         radius, upper, adversarial, voter.classes[found.codes], reading.moves.norm.name,
-        _units(reading.moves), y, at, reading.categories is not None, getattr(X, "index", None),
+        _units(reading.moves), y, at, reading.categories is not None, X.index if hasattr(X, "iloc") else None,
     )  # fmt: skip
 
 

@@ -6,7 +6,7 @@ least, over all places, of the price of x' and the smallest move from x' after w
 and V2). Places are made in blocks, so that memory is bounded.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -22,6 +22,7 @@ from holdfast.certificates.threat_reading import Reading
 from holdfast.certificates.voting import Voter
 
 _PLACES = 8_192  # places at once
+_ROWS = 1_024  # rows at once, where a verdict is asked for
 _ROUNDED = 1.0 - 1e-12  # for the rounding of a price and of its sum with a radius
 
 Bound = Callable[[np.ndarray, np.ndarray, Effort], Bracket]
@@ -69,18 +70,25 @@ def _all(voter, reading: Reading, rows, codes, effort: Effort, progress: Progres
         found = bracket(voter, moves, x, work, report, y)
         return found if moves.integer is None or work.fast else _on_lattice(voter, moves, x, found, work)
 
-    found = of_numbers(rows, codes, effort, progress if categories is None else None)
-    if categories is None:
-        return found
-    found = Bracket(found.radius.copy(), found.upper.copy(), found.adversarial.copy(), codes)
-    open_ = replace(moves, frozen=None)
-    for part, owner, places in categories.blocks(rows, _PLACES):
-        possible = _possible(moves, open_, categories.columns, rows[part][owner], places)
-        owner, places = owner[possible] + part.start, places[possible]
+    if categories is None and effort.budget.at is None:
+        return of_numbers(rows, codes, effort, progress)
+    found, open_ = _nothing(rows, codes), replace(moves, frozen=None)
+    for part, owner, places in _blocks(rows) if categories is None else categories.blocks(rows, _PLACES):
+        own = np.arange(part.start, part.stop)
+        if categories is not None:
+            possible = _possible(moves, open_, categories.columns, rows[part][owner], places)
+            owner, places = owner[possible] + part.start, places[possible]
+        owner, places = np.concatenate([own, owner]), np.vstack([rows[part], places])
         _over_places(voter, moves, rows, found, owner, places, np.zeros(len(owner)), of_numbers, effort)
         if progress is not None:
             progress(part.stop, len(rows))
     return found
+
+
+def _blocks(rows: np.ndarray) -> Iterator[tuple[slice, np.ndarray, np.ndarray]]:
+    """Rows without other places."""
+    for start in range(0, len(rows), _ROWS):
+        yield slice(start, min(start + _ROWS, len(rows))), np.empty(0, np.int64), np.empty((0, rows.shape[1]))
 
 
 def _possible(moves: Moves, open_: Moves, columns: np.ndarray, rows: np.ndarray, places: np.ndarray) -> np.ndarray:
@@ -107,11 +115,11 @@ def _over_places(
 ) -> None:
     """Lower ``found`` to the least over places, each reached at a price; ``moves`` are those that go on from there.
 
-    Places that are far by the fast bound are not searched: they cannot be the least.
+    Places that are far by the fast bound are not searched: they cannot be the least, or the verdict is known.
     """
-    codes = found.codes[owner]
+    codes, at = found.codes[owner], effort.budget.at
     # Places where the answer is another need no further move.
-    at_once = moves.allows(places, places)
+    at_once = moves.allows(places, places) & (places != rows[owner]).any(axis=1)
     at_once[at_once] = changes(voter, rows[owner[at_once]], places[at_once], codes[at_once])
     size = price if effort.witness else np.full(len(price), np.inf)
     _lower(found, owner[at_once], price[at_once], size[at_once], places[at_once])
@@ -120,17 +128,23 @@ def _over_places(
         return
     quick = replace(effort, fast=True, witness=False)
     radius = together(moves, price[left], bound(places[left], codes[left], quick).radius)
-    enough = (
-        found.upper[owner[left]] if effort.budget.at is None else np.minimum(found.upper[owner[left]], effort.budget.at)
-    )
-    near = (radius < enough) & (quick != effort)
-    np.minimum.at(found.radius, owner[left[~near]], radius[~near])
-    left, radius = left[near], radius[near]
-    if not left.size:
-        return
-    rest = bound(places[left], codes[left], effort)
-    lower = np.maximum(radius, together(moves, price[left], rest.radius))
-    _lower(found, owner[left], lower, together(moves, price[left], rest.upper), rest.adversarial)
+    # First the nearest place of each row: its witness is often nearer than all other places are.
+    order = np.lexsort([radius, owner[left]])
+    first = np.append(True, np.diff(owner[left[order]]) > 0)
+    for some in (order[first], order[~first]):
+        whose = owner[left[some]]
+        near = radius[some] < (found.upper[whose] if at is None else np.minimum(found.upper[whose], at))
+        if at is not None:
+            near &= ~(found.upper[whose] < at)  # the verdict is known
+        if effort == quick:
+            near[:] = False
+        np.minimum.at(found.radius, whose[~near], radius[some[~near]])
+        some = some[near]
+        if some.size:
+            rest = bound(places[left[some]], codes[left[some]], effort)
+            lower = np.maximum(radius[some], together(moves, price[left[some]], rest.radius))
+            upper = together(moves, price[left[some]], rest.upper)
+            _lower(found, owner[left[some]], np.minimum(lower, upper), upper, rest.adversarial)
 
 
 def _lower(found: Bracket, owner: np.ndarray, radius: np.ndarray, upper: np.ndarray, moved: np.ndarray) -> None:

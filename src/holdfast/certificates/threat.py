@@ -194,4 +194,4 @@ class Threat(BaseEstimator):
         return isinstance(other, Threat) and self.to_dict() == other.to_dict()
 
     def __hash__(self) -> int:
-        return hash(self.to_json())
+        return hash(repr(self.to_dict()))

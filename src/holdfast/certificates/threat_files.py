@@ -8,12 +8,19 @@ from pathlib import Path
 
 import numpy as np
 
+from holdfast.certificates.norms import NAMED, Ellipsoid
+
 _INFINITE = {np.inf: "inf", -np.inf: "-inf"}  # JSON has no word for it
 
 
 def plain(threat) -> dict:
     """The parameters that are not the default, as numbers, words, lists and mappings."""
-    given = {"norm": _plain(getattr(threat.norm, "A0", getattr(threat.norm, "name", threat.norm)))}
+    norm = threat.norm
+    if isinstance(norm, Ellipsoid):
+        norm = norm.A0
+    elif isinstance(norm, tuple(NAMED.values())):
+        norm = norm.name  # type: ignore[attr-defined]
+    given = {"norm": _plain(norm)}
     given |= {name: _plain(value) for name, value in threat.get_params(deep=False).items() if name != "norm"}
     return {name: value for name, value in given.items() if value is not None and (name, value) != ("norm", 2)}
 

@@ -27,9 +27,8 @@ class Reading:
         Of the numbers; the columns of categories are frozen in it.
     categories : Categories or None
         Which categories may change; each choice of them is a row of its own.
-    n_features : int
     names : list of str
-        Of the columns, or their numbers.
+        Of the columns.
     """
 
     moves: Moves
@@ -91,7 +90,7 @@ def read_threat(threat: "Threat", n_features: int, names) -> Reading:
     integer = None if integer is None or not integer.any() else integer
     return Reading(
         Moves(norm, unit, lower, upper, frozen, up, down, relations, integer), categories,
-        [columns.name(i) for i in range(n_features)],
+        [columns.name(i) if columns.index else f"feature {i}" for i in range(n_features)],
     )  # fmt: skip
 
 

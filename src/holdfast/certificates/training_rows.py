@@ -22,7 +22,9 @@ def fitted_threat(threat: "Threat", model, reference, names) -> "Threat":
     """
     if not threat.needs_rows:
         return threat
-    rows = reference[0] if reference is not None else getattr(model, "reference_", None)
+    # Prototypes are no rows of training; neighbours are.
+    stored = getattr(model, "reference_", None) if hasattr(model, "n_neighbors") else None
+    rows = stored if reference is None else reference[0]
     if rows is not None:
         if names is not None and not hasattr(rows, "columns"):
             from pandas import DataFrame  # installed: the names came from a data frame

@@ -90,9 +90,7 @@ def test_v3_any_multipliers_and_the_best_ones(norm, seed):
     rows, left = rng.normal(size=(2, 3)), rng.uniform(0.0, 1.0, 2)
     boxed = seed % 2
     down, up = rng.uniform(0.2, 3.0, (2, 1, 3)) if boxed else np.empty((2, 1, 0))
-    exact = least_move(
-        np.vstack([a, -rows]), np.append(c, -left), norm, *((down[0], up[0]) if boxed else (None, None))
-    )
+    exact = least_move(np.vstack([a, -rows]), np.append(c, -left), norm, *((down[0], up[0]) if boxed else (None, None)))
     radius, step = with_relations(
         a[None], np.array([c]), np.array([c]), np.zeros(1), NORMS[norm], down, up, rows, left[None]
     )
