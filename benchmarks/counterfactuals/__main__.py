@@ -80,7 +80,7 @@ def theirs(split: Split, peer: str, model_name: str, model, python: str) -> list
 
 
 def main() -> None:
-    """Measure, write results/rows.csv and results/summary.csv."""
+    """Measure what results/rows.csv does not have yet, write it and results/summary.csv."""
     import pandas as pd
 
     parser = argparse.ArgumentParser(description="Counterfactuals beside those of DiCE and NICE.")
@@ -95,10 +95,16 @@ def main() -> None:
         summary(table).assign(**machine()).to_csv(RESULTS / "summary.csv", index=False, float_format="%.4g")
         print(summary(table).to_string())
         return
-    rows: list[dict] = []
+    known = (
+        pd.read_csv(RESULTS / "rows.csv") if (RESULTS / "rows.csv").exists() else pd.DataFrame({"set": [], "model": []})
+    )
+    done = set(zip(known["set"], known["model"], strict=True))
+    rows: list[dict] = known.to_dict(orient="records")
     for name in chosen.sets:
         split = load(name, chosen.rows)
         for model_name in chosen.models:
+            if (name, model_name) in done:
+                continue
             model = MODELS[model_name]().fit(split.train, split.labels)
             lines = ours(split, model, 0.01) + ours(split, model, 0.0)
             for peer in PEERS if chosen.peers else ():
