@@ -80,7 +80,7 @@ def theirs(split: Split, peer: str, model_name: str, model, python: str) -> list
 
 
 def main() -> None:
-    """Measure, write results/rows.csv and results/summary.csv."""
+    """Measure what results/rows.csv does not have yet, write it and results/summary.csv."""
     import pandas as pd
 
     parser = argparse.ArgumentParser(description="Counterfactuals beside those of DiCE and NICE.")
@@ -88,11 +88,23 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=30, help="test rows of every set")
     parser.add_argument("--sets", nargs="*", default=list(CATEGORIES))
     parser.add_argument("--models", nargs="*", default=list(MODELS))
+    parser.add_argument("--summarise", action="store_true", help="only make results/summary.csv again")
     chosen = parser.parse_args()
-    rows: list[dict] = []
+    if chosen.summarise:
+        table = pd.read_csv(RESULTS / "rows.csv")
+        summary(table).assign(**machine()).to_csv(RESULTS / "summary.csv", index=False, float_format="%.4g")
+        print(summary(table).to_string())
+        return
+    known = (
+        pd.read_csv(RESULTS / "rows.csv") if (RESULTS / "rows.csv").exists() else pd.DataFrame({"set": [], "model": []})
+    )
+    done = set(zip(known["set"], known["model"], strict=True))
+    rows: list[dict] = known.to_dict(orient="records")
     for name in chosen.sets:
         split = load(name, chosen.rows)
         for model_name in chosen.models:
+            if (name, model_name) in done:
+                continue
             model = MODELS[model_name]().fit(split.train, split.labels)
             lines = ours(split, model, 0.01) + ours(split, model, 0.0)
             for peer in PEERS if chosen.peers else ():
@@ -115,6 +127,7 @@ def summary(table):
     least = table[table.method == "holdfast_unrounded"].set_index(keys)
     for (name, model, method), part in table.groupby(["set", "model", "method"], sort=False):
         own = least.loc[pd.MultiIndex.from_frame(part[keys])]
+        shortest = own.distance.fillna(np.inf).to_numpy()
         kept = part.answer & part.valid.eq(True)
         clean = kept & part.categories_changed.eq(0) & part.out_of_range.eq(0)
         ratio = (part.distance.to_numpy() / own.lower_bound.to_numpy())[clean]
@@ -125,9 +138,10 @@ def summary(table):
                 "limits_broken": (part.categories_changed.gt(0) | part.out_of_range.gt(0))[part.answer].mean(),
                 "median_ratio_to_proven_minimum": np.median(ratio) if len(ratio) else np.nan,
                 "closer_than_ours": int(
-                    ((part.distance.to_numpy() < own.distance.to_numpy() * (1 - CLOSER)) & clean.to_numpy()).sum()
+                    (clean.to_numpy() & (part.distance.to_numpy() < shortest * (1 - CLOSER))).sum()
                 ),
                 "proven_closest": part.closest.astype(float).mean() if part.closest.notna().any() else np.nan,
+                "proven_impossible": np.isinf(part.lower_bound).mean() if part.closest.notna().any() else np.nan,
                 "median_features_changed": part.features_changed[kept].median(),
                 "median_seconds": part.seconds.median(),
             }

@@ -34,7 +34,7 @@ MODELS = {
 }
 
 
-def table(rng: np.random.Generator, n: int = 60):
+def table(rng: np.random.Generator, n: int):
     """Clusters in a few features of very different units, two or three classes."""
     d, classes = int(rng.integers(2, 6)), int(rng.integers(2, 4))
     y = rng.integers(0, classes, n)
@@ -83,7 +83,7 @@ def question_for(rng: np.random.Generator, classes: np.ndarray, d: int) -> dict:
 def run_case(seed: int, rows: int = 5) -> Counter:
     """One model, one threat, one question, a few rows; raises if an answer is wrong."""
     rng = np.random.default_rng(seed)
-    X, y = table(rng)
+    X, y = table(rng, 55 + rows)
     name = str(rng.choice(list(MODELS)))
     train = (X[rows:], y[rows:])
     model = MODELS[name]().fit(*train)
@@ -164,8 +164,10 @@ if __name__ == "__main__":
     total: Counter = Counter()
     seed = int(sys.argv[2]) if len(sys.argv) > 2 else 0
     while total["answers"] < int(sys.argv[1]):
+        if seed % 20 == 0:
+            print(f"seed {seed}", dict(sorted(total.items())), flush=True)
         try:
-            total += run_case(seed)
+            total += run_case(seed, rows=25)
         except Exception as problem:
             where = traceback.extract_tb(problem.__traceback__)[-1]
             print(f"seed {seed}, {where.name} {where.lineno}: {problem!r:.300}", flush=True)

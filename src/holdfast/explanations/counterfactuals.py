@@ -98,11 +98,11 @@ def counterfactuals(
     >>> from holdfast import Threat, counterfactuals
     >>> X, y = load_iris(return_X_y=True, as_frame=True)
     >>> model = LogisticRegression(max_iter=1000).fit(X, y)
-    >>> found = counterfactuals(model, X[70:71], target=1, threat=Threat(only_down=["petal width (cm)"]))
+    >>> found = counterfactuals(model, X[70:71], target=1, threat=Threat(only_down=[2]), max_features=1)
     >>> bool((model.predict(found.points) == 1).all())
     True
     >>> print(found.sentences()[0])
-    to be 1 instead of 2: petal length (cm) 4.8 → 4.73, petal width (cm) 1.8 → 1.74; no smaller change can do it
+    to be 1 instead of 2: petal width (cm) 1.8 → 1.72; no change smaller by more than 1 % can do it
     """
     check_number("counterfactuals", "slack", slack, at_least=0)
     check_number("counterfactuals", "rounding", rounding, at_least=0, below=1)
