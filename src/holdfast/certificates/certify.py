@@ -133,7 +133,8 @@ def _witnesses(voter: Voter, X, found: Bracket) -> tuple:
         upper[seen[np.searchsorted(voter.classes, voter.model.predict(some)) == found.codes[seen]]] = np.inf
     lost = np.isinf(upper)
     if lost.any():
-        given = given.astype(object)
+        words = hasattr(given, "iloc") or given.dtype == object
+        given = given.astype(object) if words else given
         given[lost] = np.nan
         given = given.infer_objects() if hasattr(given, "iloc") else given
     return given, upper
