@@ -137,7 +137,7 @@ def _bounds(
 
 
 def _through_tangents(voter: Voter, problem: Problem, moves: Moves, rows, codes, effort: Effort) -> list[np.ndarray]:
-    """Rows to walk to through a normalisation: beyond the shortest moves by its tangent at the row, then where that leads."""
+    """Rows to walk to through a normalisation: beyond the shortest moves by its tangent, here and where that leads."""
     ends, budget = [], replace(effort.budget, nodes=min(effort.budget.nodes, _NODES))
     at = rows.copy()
     for _ in range(_TANGENTS):
@@ -176,11 +176,13 @@ def _with_witnesses(
             ends += [moves.enforce(rows[loose] + far * bounds.delta[loose], rows[loose]) for far in (*_WAYS, 10.0)]
         if voter.fold.after is not None:
             ends += _through_tangents(voter, problem, moves, rows[loose], codes[loose], effort)
-        if many and voter.fold.after is None and not voter.encoding.warps and isinstance(voter, NeighborVoter):
+        plain = voter.encoding.plain
+        affine = voter.fold.after is None and not voter.encoding.warps
+        if (many or not plain) and affine and isinstance(voter, NeighborVoter):
             walked = walk(voter, rows[loose], codes[loose], ends, moves.lengths, effort.n_jobs)
         else:
             # Decoded rows take the model long: the vote of the fold shows the way, and what it finds is checked below.
-            predict = voter.predict if voter.encoding.plain else lambda moved: problem.vote(voter.fold(moved))
+            predict = voter.predict if plain else lambda moved: problem.vote(voter.fold(moved))
             walked = segment(predict, rows[loose], codes[loose], ends, moves.lengths)
         found = np.flatnonzero(np.isfinite(walked).all(axis=1))
         kept = _changes(voter, rows[loose[found]], walked[found], codes[loose[found]])

@@ -5,27 +5,29 @@ from dataclasses import replace
 import numpy as np
 
 from holdfast.certificates.engines import solve
-from holdfast.certificates.norms import L1, L2, LInf
+from holdfast.certificates.norms import L1, L2, LInf, Norm
 from holdfast.certificates.problems import Bounds, Budget
 from holdfast.certificates.threat import Moves
 from holdfast.certificates.voting import Voter
 
-_STEPS = 24  # verdicts a row, at most
+_STEPS = 24  # verdicts a row, at most, by engines without a search
+_SEARCHES = 6  # and by those with one
+_SMALLEST, _LARGEST = 1e-12, 1e12  # sizes between which a radius is sought
 _MEET = 2e-5  # relative distance of two sizes, one certified and one not, at which the search ends
 _GROW = 16.0  # how fast sizes grow while all are certified
-_HALVINGS = 60  # of an interval, to invert a monotone map
+_DOUBLINGS, _HALVINGS = 24, 50  # to invert a monotone map
 
 
 def warped_bounds(voter: Voter, moves: Moves, rows: np.ndarray, codes: np.ndarray, effort) -> Bounds:
     """Radii and moves of rows whose features pass monotone maps (Lemmas M1 and M2).
 
-    At size ε every feature lies in an interval, and so does every coordinate after its monotone map: a box, in which an engine
-    decides. In L∞ and boxes that is all there is to know; in L2 and L1 the coordinates move by at most their largest slope.
-    A few verdicts bracket the radius.
+    At size ε every feature lies in an interval, and so does every coordinate after its monotone map: a box, in which an
+    engine decides. In L∞ and boxes that is all there is to know; in L2 and L1 the coordinates move by at most their
+    largest slope. A few verdicts bracket the radius.
     """
     if not isinstance(moves.norm, LInf | L2 | L1):
         raise ValueError(
-            "A norm given as a matrix cannot be taken through a monotone step (a QuantileTransformer, say): use norm 2, "
+            "A norm given as a matrix cannot be taken through a monotone step (QuantileTransformer, say): use norm 2, "
             "numpy.inf or 1, with unit= in a Threat."
         )
     lower, delta = np.zeros(len(rows)), np.full(rows.shape, np.nan)
@@ -61,11 +63,13 @@ class _Row:
         low[self.free] -= np.minimum(reach, self.down[self.free])
         high[self.free] += np.minimum(reach, self.up[self.free])
         low[self.free], high[self.free] = np.nextafter(low[self.free], -np.inf), np.nextafter(high[self.free], np.inf)
+        warps = self.encoding.warps
+        ends = np.array([self._inner(warp, low[warp.source], high[warp.source]) for warp in warps]).T
+        images = np.sort(self.encoding.bend(ends), axis=0)  # two rows; NaN outside of the domain
         for i in self.bent:
-            warp = self.encoding.warps[i]
-            ends = self._inner(warp, low[warp.source], high[warp.source])
-            bottom, top = warp.map.interval(ends[:1], ends[1:])
-            low[self.first + i], high[self.first + i] = bottom[0], top[0]
+            bottom, top = images[:, i]
+            error = warps[i].map.error(bottom, top)
+            low[self.first + i], high[self.first + i] = bottom - error, top + error
         return low, high
 
     @staticmethod
@@ -75,7 +79,7 @@ class _Row:
         error = 1e-14 * (abs(warp.weight) * max(abs(low), abs(high)) + abs(warp.offset))
         return ends + [-error, error]
 
-    def ratio(self, size: float) -> tuple[float, np.ndarray | None]:
+    def ratio(self, size: float, fast: bool) -> tuple[float, np.ndarray | None]:
         """At least 1 if no move of this size changes the vote; a move of the coordinates that does, if one is found."""
         low, high = self.box(size)
         moving = [*self.raw.tolist(), *(self.first + i for i in self.bent)]
@@ -85,6 +89,7 @@ class _Row:
         frozen = np.ones(self.row.size, bool)
         frozen[moving] = False
         error = 0.0
+        norm: Norm
         if slopes is None:  # the box itself is the unit ball
             norm, unit, least = LInf(), np.maximum(high - self.row, self.row - low), 1.0
             unit = np.where(unit > 0, unit, 1.0)
@@ -97,15 +102,16 @@ class _Row:
         budget = Budget(self.effort.budget.nodes, at=least)
         found = solve(
             self.voter.problem(self.map, box), self.query, np.array([self.code]), self.row[None],
-            fast=self.effort.fast, budget=budget, n_jobs=1, memory=self.effort.memory,
+            fast=fast, budget=budget, n_jobs=1, memory=self.effort.memory,
         )  # fmt: skip
         delta = found.delta[0] if np.isfinite(found.delta[0]).all() else None
         return float(max(found.lower[0] - error, 0.0) / least), delta
 
     def _units(self, low: np.ndarray, high: np.ndarray, size: float) -> tuple[np.ndarray, float] | None:
-        """The most that each coordinate moves for a move of size 1 within the box, and the size of rounding; None at a jump.
+        """The most that each coordinate moves for a move of size 1 within the box, and the size of rounding.
 
-        A feature with several coordinates moves all of them at once, so that each counts for a part.
+        None if a map jumps in the box. A feature with several coordinates moves all of them at once, so that each counts
+        for a part.
         """
         unit, sources = self.unit.copy(), [*self.raw.tolist(), *(self.encoding.warps[i].source for i in self.bent)]
         count = {j: sources.count(j) for j in sources}
@@ -127,23 +133,34 @@ class _Row:
         return unit, float(self.moves.norm.lengths((errors[moving] / unit[moving])[None])[0])
 
     def search(self) -> tuple[float, np.ndarray]:
-        """The largest size found that is certified, and a move of the features that changes the vote beyond it."""
-        low, high, size, move = 0.0, np.inf, self._start(), None
-        for _ in range(_STEPS):
-            ratio, delta = self.ratio(size)
+        """The largest size found that is certified, and a move of the features that changes the vote beyond it.
+
+        Engines without a search find the place, the others widen it.
+        """
+        low, high, move = self._verdicts(0.0, self._start(), _STEPS, fast=True)
+        if not self.effort.fast and low < _LARGEST:
+            start = low * (1.0 + 1e-3) if low > 0 else high
+            low, _, found = self._verdicts(low, start, _SEARCHES, fast=False)
+            move = move if found is None else found
+        return low, self._back(move)
+
+    def _verdicts(self, low: float, size: float, steps: int, fast: bool) -> tuple[float, float, np.ndarray | None]:
+        """From verdicts at growing or falling sizes: certified, not certified, a move of the coordinates."""
+        high, move = np.inf, None
+        for _ in range(steps):
+            ratio, delta = self.ratio(size, fast)
             if ratio >= 1.0:
                 low = max(low, size)
-                size = min(size * min(ratio, _GROW) * (1.0 - 1e-6), np.sqrt(low * high) if high < np.inf else np.inf)
-                size = max(size, low * (1.0 + _MEET))
+                size = low * np.clip(ratio * (1.0 - 1e-6), 1.0 + _MEET, _GROW)
+                size = size if size < high else np.sqrt(low * high)
             else:
                 high = min(high, size)
                 move = delta if delta is not None else move
                 guess = size * ratio * (1.0 - 1e-9)
                 size = guess if low < guess else (np.sqrt(low * high) if low > 0 else high / _GROW)
-            if high < np.inf and (high <= low * (1.0 + _MEET) or high < 1e-12) or low > 1e12:
+            if high <= low * (1.0 + _MEET) or high < _SMALLEST or low > _LARGEST:
                 break
-            size = min(size, high * (1.0 - 0.1 * _MEET))
-        return low, self._back(move)
+        return low, high, move
 
     def _start(self) -> float:
         """A size at which features move by about a tenth of what the row is."""
@@ -151,32 +168,32 @@ class _Row:
         return float(0.1 * np.median(sizes[sizes > 0])) if (sizes > 0).any() else 1.0
 
     def _back(self, delta: np.ndarray | None) -> np.ndarray:
-        """A move of coordinates as a move of features: monotone maps are inverted by halving."""
+        """A move of coordinates as a move of features: monotone maps are inverted by doubling and halving."""
         out = np.full(self.row.size, np.nan)
         if delta is None:
             return out
         out[:] = 0.0
         out[self.raw] = delta[self.raw]
-        for i in self.bent:
-            warp, at = self.encoding.warps[i], self.first + i
-            if warp.source in self.raw:
-                continue
-            aim, x = self.row[at] + delta[at], self.row[warp.source]
-            near, far = x, x + self._far(warp, aim, at)
-            for _ in range(_HALVINGS):
-                middle = 0.5 * (near + far)
-                value = float(warp.map(np.array([warp.inner(middle)]))[0])
-                beyond = (value - aim) * np.sign(delta[at]) >= 0
-                near, far = (near, middle) if beyond else (middle, far)
-            out[warp.source] = far - x if delta[at] != 0 else 0.0
-        return out
+        warps = self.encoding.warps
+        source = np.array([warp.source for warp in warps])
+        weight, offset = (np.array([getattr(warp, name) for warp in warps]) for name in ("weight", "offset"))
+        x, change = self.row[source], delta[self.first :]
+        aim, sign = self.row[self.first :] + change, np.sign(change)
+        way = np.sign(weight) * sign  # all of these maps grow
 
-    def _far(self, warp, aim: float, at: int) -> float:
-        """A move of a feature that takes its coordinate to ``aim`` or beyond, if one is found by doubling."""
-        x, sign = self.row[warp.source], np.sign(aim - self.row[at])
-        for way in (np.sign(warp.weight) * sign, -np.sign(warp.weight) * sign):
-            for size in 1e-6 * self.unit[warp.source] * 2.0 ** np.arange(0, 60, 2):
-                value = float(warp.map(np.array([warp.inner(x + way * size)]))[0])
-                if np.isfinite(value) and (value - aim) * sign >= 0:
-                    return way * size
-        return 0.0
+        def beyond(move: np.ndarray) -> np.ndarray:
+            value = self.encoding.bend((weight * (x + move) + offset)[None])[0]
+            return ~((value - aim) * sign < 0)
+
+        near, far = np.zeros(len(warps)), 1e-6 * self.unit[source] * way
+        for _ in range(_DOUBLINGS):
+            short = ~beyond(far)
+            near, far = np.where(short, far, near), np.where(short, 4.0 * far, far)
+        for _ in range(_HALVINGS):
+            middle = 0.5 * (near + far)
+            over = beyond(middle)
+            near, far = np.where(over, near, middle), np.where(over, middle, far)
+        for i in self.bent:
+            if source[i] not in self.raw and change[i] != 0:
+                out[source[i]] = far[i]
+        return out

@@ -174,13 +174,28 @@ class Encoding:
         """Encoded rows with the coordinates of warps computed from the columns."""
         if not self.warps:
             return rows
-        rows = rows.copy()
+        rows, first = rows.copy(), self.size - len(self.warps)
+        inner, lost = np.empty((len(rows), len(self.warps))), np.zeros((len(rows), len(self.warps)), bool)
         for i, warp in enumerate(self.warps):
-            inner = warp.inner(rows[:, warp.source])
             gap = rows[:, self.gap(warp.source)] > 0 if warp.source in self.gaps else np.zeros(len(rows), bool)
-            inner = np.where(gap, inner if warp.filled is None else warp.filled, inner)
-            rows[:, self.size - len(self.warps) + i] = np.where(gap & (warp.filled is None), 0.0, warp.map(inner))
+            known = warp.inner(rows[:, warp.source])
+            inner[:, i] = np.where(gap, known if warp.filled is None else warp.filled, known)
+            lost[:, i] = gap & (warp.filled is None)
+        rows[:, first:] = np.where(lost, 0.0, self.bend(inner))
         return rows
+
+    def bend(self, inner: np.ndarray) -> np.ndarray:
+        """The warps' maps of their inputs (m, n_warps), with one call of each step."""
+        out = np.empty_like(inner)
+        for step in {id(warp.map.step): warp.map for warp in self.warps}.values():
+            at = [i for i, warp in enumerate(self.warps) if warp.map.step is step.step]
+            columns = [self.warps[i].map.column for i in at]
+            twice = len(set(columns)) < len(columns)  # one column of a step that is met in two places
+            for part in [[i] for i in at] if twice else [at]:
+                probe = np.ones((len(inner), step.width))
+                probe[:, [self.warps[i].map.column for i in part]] = inner[:, part]
+                out[:, part] = step.images(probe)[:, [self.warps[i].map.column for i in part]]
+        return out
 
     def _numbers(self, column, j: int) -> np.ndarray:
         """A column as float64."""

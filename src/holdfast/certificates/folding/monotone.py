@@ -40,24 +40,25 @@ class Monotone:
     slope: Slope
     constant: float
 
-    def __call__(self, values: np.ndarray) -> np.ndarray:
-        """``g`` of values, by the step's own ``transform``; NaN where it has none."""
-        probe = np.ones((len(values), self.width))
-        probe[:, self.column] = values
+    def images(self, probe: np.ndarray) -> np.ndarray:
+        """The step's own ``transform`` of rows (m, width); NaN where it has none."""
         names = getattr(self.step, "feature_names_in_", None)
         if names is not None:
             from pandas import DataFrame  # installed: the names came from a data frame
 
             probe = DataFrame(probe, columns=names)
         with np.errstate(all="ignore"):
-            out = self.step.transform(probe)
-        return np.asarray(out, dtype=np.float64)[:, self.column]
+            return np.asarray(self.step.transform(probe), dtype=np.float64)
 
-    def interval(self, low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The values that g takes between low and high, as computed, with their rounding."""
-        ends = np.vstack([self(low), self(high)])
-        error = _DIGITS * (np.abs(ends).max(axis=0) + self.constant)
-        return ends.min(axis=0) - error, ends.max(axis=0) + error
+    def __call__(self, values: np.ndarray) -> np.ndarray:
+        """``g`` of some values."""
+        probe = np.ones((len(values), self.width))
+        probe[:, self.column] = values
+        return self.images(probe)[:, self.column]
+
+    def error(self, low: float, high: float) -> float:
+        """The rounding of values between these."""
+        return _DIGITS * (max(abs(low), abs(high)) + self.constant)
 
 
 def bend(step, table: Table, kinds: Kinds) -> Table:
