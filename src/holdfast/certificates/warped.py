@@ -110,8 +110,8 @@ class _Row:
     def _units(self, low: np.ndarray, high: np.ndarray, size: float) -> tuple[np.ndarray, float] | None:
         """The most that each coordinate moves for a move of size 1 within the box, and the size of rounding.
 
-        None if a map jumps in the box. A feature with several coordinates moves all of them at once, so that each counts
-        for a part.
+        None if a map jumps in the box. A feature with several coordinates moves all of them at once, so that each
+        counts for a part.
         """
         unit, sources = self.unit.copy(), [*self.raw.tolist(), *(self.encoding.warps[i].source for i in self.bent)]
         count = {j: sources.count(j) for j in sources}
