@@ -20,6 +20,7 @@ SHORTEST = 10 * np.finfo(float).eps
 _TARGETS = 32  # nearest points of the predicted class that are looked at, or twice as many as an order statistic needs
 _REFINED = 64  # rows whose direction is improved, and how often
 _ROUNDS = 4
+_COARSE = 1e-4  # of a squared distance on the sphere: more rounding than this, and cones are taken
 _LENGTHS = 64.0  # roundings of a sum by which squared lengths of voters may differ and still count as 1
 
 
@@ -41,7 +42,7 @@ def left_out(fold: "Fold", points: np.ndarray) -> "Fold":
     squares = np.einsum("nr,nr->n", points, points)
     unit = (points.shape[1] + 8) * UNIT_ROUNDOFF
     apart = float(np.abs(squares - 1.0).max()) * 2.0 / unit
-    if apart > _LENGTHS:
+    if apart > _LENGTHS or kappa(*fold.before.W.shape) * fold.before.scale**2 > _COARSE:  # cones lose fewer digits
         return fold
     more = after.n_steps + 2 + int(np.ceil(apart / 3.0))  # a step is worth three units (Lemma F2)
     return replace(fold, before=replace(fold.before, n_steps=fold.before.n_steps + more), after=None)
