@@ -12,6 +12,7 @@ from holdfast.certificates.folding.normalizer import linearised, radii_before_no
 from holdfast.certificates.moves import Moves
 from holdfast.certificates.problems import Bounds, Budget, Problem
 from holdfast.certificates.voting import NeighborVoter, Voter
+from holdfast.certificates.warped import warped_bounds
 from holdfast.certificates.witnesses.segment import segment
 from holdfast.certificates.witnesses.walk import walk
 from holdfast.numerics.threads import single_threaded_blas
@@ -139,6 +140,8 @@ def _bounds(
     voter: Voter, problem: Problem, moves: Moves, rows: np.ndarray, codes: np.ndarray, effort: Effort
 ) -> Bounds:
     """The bounds of the engine; behind a Normalizer, those of cones."""
+    if voter.encoding.warps:
+        return warped_bounds(voter, moves, rows, codes, effort)
     if voter.fold.after is None:
         return solve(
             problem, voter.fold(rows), codes, rows,
@@ -149,7 +152,7 @@ def _bounds(
 
 
 def _through_tangents(voter: Voter, problem: Problem, moves: Moves, rows, codes, effort: Effort) -> list[np.ndarray]:
-    """Rows to walk to through a normalisation: beyond the shortest moves by its tangent at the row, then where that leads."""
+    """Rows to walk to through a normalisation: beyond the shortest moves by its tangent, here and where that leads."""
     ends, budget = [], replace(effort.budget, nodes=min(effort.budget.nodes, _NODES))
     at = rows.copy()
     for _ in range(_TANGENTS):
@@ -184,15 +187,19 @@ def _with_witnesses(
     loose = np.flatnonzero(~meet(bounds.lower, size))
     if loose.size:
         ends = list(_ends(voter, moves, rows[loose], codes[loose], effort.n_jobs))
+        if voter.encoding.warps:
+            ends += [moves.enforce(rows[loose] + far * bounds.delta[loose], rows[loose]) for far in (*_WAYS, 10.0)]
         if voter.fold.after is not None:
             ends += _through_tangents(voter, problem, moves, rows[loose], codes[loose], effort)
-        plain = moves.integer is None and moves.relations is None
-        if many and plain and voter.fold.after is None and isinstance(voter, NeighborVoter):
+        simple = moves.integer is None and moves.relations is None
+        plain = voter.encoding.plain
+        affine = voter.fold.after is None and not voter.encoding.warps
+        if (many or not plain) and simple and affine and isinstance(voter, NeighborVoter):
             walked = walk(voter, rows[loose], codes[loose], ends, moves.lengths, effort.n_jobs)
         else:
             # Decoded rows take the model long: the vote of the fold shows the way, and what it finds is checked below.
-            predict = voter.predict if voter.encoding.plain else lambda moved: problem.vote(voter.fold(moved))
-            project = None if plain else moves.enforce
+            predict = voter.predict if plain else lambda moved: problem.vote(voter.fold(moved))
+            project = None if simple else moves.enforce
             walked = segment(predict, rows[loose], codes[loose], ends, moves.lengths, project)
         found = np.flatnonzero(np.isfinite(walked).all(axis=1))
         kept = is_witness(voter, moves, rows[loose[found]], walked[found], codes[loose[found]])
@@ -230,6 +237,8 @@ def changes(voter: Voter, rows: np.ndarray, moved: np.ndarray, codes: np.ndarray
 def _ends(voter: Voter, moves: Moves, rows: np.ndarray, codes: np.ndarray, n_jobs) -> Iterator[np.ndarray]:
     """Inputs near which another class should win: the shortest moves of the free features to the opponents' places."""
     chain = voter.fold
+    if voter.encoding.warps:  # no affine way back: the ways of the engine are all there are
+        return
     queries = chain(rows)
     map_ = chain.before if chain.after is None else chain.before.then(chain.after)
     free = moves.free(rows.shape[1])

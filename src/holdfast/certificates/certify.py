@@ -47,13 +47,16 @@ def certify(
     ----------
     model : fitted classifier
         A :class:`~holdfast.CertifiedKNeighborsClassifier` or :class:`~holdfast.CertifiedPrototypeClassifier`,
-        scikit-learn's ``KNeighborsClassifier`` (with ``reference``), ``NearestCentroid``, a linear classifier
+        scikit-learn's ``KNeighborsClassifier``, ``NearestCentroid``, a linear classifier
         (``LogisticRegression``, ``LinearSVC``, ``RidgeClassifier``, ``SGDClassifier``, ``Perceptron``,
         ``LinearDiscriminantAnalysis``, ``SVC(kernel="linear")`` of two classes), or a pipeline that ends in one of
-        them and whose other steps are affine: scalers, PCA, TruncatedSVD, LDA, feature selection, NCA, anything with
-        ``transform(X) = X @ components_.T``; one ``Normalizer()`` is allowed. Another step is refused by name.
+        them. Its other steps may be scalers, PCA, TruncatedSVD, LDA, feature selection, NCA, anything with
+        ``transform(X) = X @ components_.T``; ``ColumnTransformer``, ``FeatureUnion``, encoders of categories,
+        ``SimpleImputer``; monotone maps of single features; one ``Normalizer()``. Another step is refused by name. Of
+        a search (``GridSearchCV``) the best model is certified.
     X : array-like or Dask collection of shape (n_rows, n_features)
-        Rows as the model takes them; columns with other names, or in another order, are refused. A collection is
+        Rows as the model takes them, words and gaps included; columns with other names, or in another order, are
+        refused. A collection is
         certified block by block on its workers; the certificate, which is as large as X (``adversarial``), comes back.
     y : array-like of shape (n_rows,), optional
         True labels, kept for ``certified_accuracy``.
@@ -66,8 +69,13 @@ def certify(
     norm : {2, numpy.inf, 1} or array-like of shape (n_features, n_features), default=2
         How moves are measured; a matrix ``A_0`` is the norm ``√(δᵀ A_0 δ)``.
     reference : tuple (X_train, y_train), optional
+<<<<<<< HEAD
         The rows the pipeline was fitted on, before its first step: needed for scikit-learn's
         ``KNeighborsClassifier``, and for threats that take units or categories from them.
+=======
+        For scikit-learn's ``KNeighborsClassifier``: the rows the pipeline was fitted on, before its first step. They
+        are compared with those of the model; without them the model's own are used.
+>>>>>>> folding
     lower, upper : float, array-like of shape (n_features,) or mapping, optional
         A box: features of a moved row can only lie within it.
     frozen : array-like of bool, int or str, optional
@@ -96,8 +104,9 @@ def certify(
 
     Notes
     -----
-    Through a ``Normalizer`` the bound is the cap bound ``‖z‖ r√(1 − r²/4)`` of the radius r on the sphere, and
-    through the steps before it the largest stretch of these steps: sound, not tight.
+    Words and what an imputer filled in stand still: a certificate is one of moves of the other numbers. Monotone
+    steps are exact in L∞ and boxes as far as the engine is, sound in L2 and L1. A ``Normalizer`` directly before a
+    Euclidean vote costs nothing; before another metric or scores the bound is sound, not exact.
 
     Not promised: anything about rows far from the data, about other models, or about moves of the training
     data (see :func:`holdfast.poisoning_tolerance` for labels).
@@ -147,7 +156,8 @@ def _witnesses(voter: Voter, X, found: Bracket) -> tuple:
         upper[seen[np.searchsorted(voter.classes, voter.model.predict(some)) == found.codes[seen]]] = np.inf
     lost = np.isinf(upper)
     if lost.any():
-        given = given.astype(object)
+        words = hasattr(given, "iloc") or given.dtype == object
+        given = given.astype(object) if words else given
         given[lost] = np.nan
         given = given.infer_objects() if hasattr(given, "iloc") else given
     return given, upper

@@ -1,4 +1,4 @@
-"""Lemmas S1 and S2: a chord on the sphere, and the move that it takes."""
+"""Lemmas S1 to S3: a normalisation before the vote."""
 
 from fractions import Fraction
 
@@ -6,50 +6,116 @@ import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from scipy.optimize import minimize
 from sklearn.decomposition import PCA
+from sklearn.linear_model import LogisticRegression
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import Normalizer, StandardScaler
 
+<<<<<<< HEAD
 from holdfast import CertifiedKNeighborsClassifier, FixedMetric, Threat, certify
 from holdfast.affine import Affine
 from holdfast.certificates.folding.normalizer import bounds_before_normalizer
 from holdfast.certificates.rounding import kappa
+=======
+from holdfast import CertifiedKNeighborsClassifier, FixedMetric, certify
+from holdfast.affine import Affine
+from holdfast.certificates import Moves
+from holdfast.certificates.folding.normalizer import _Cones
+from holdfast.certificates.voting import voter_for
+>>>>>>> folding
 
 numbers = st.lists(st.floats(-5, 5), min_size=3, max_size=3).map(np.array)
 
 
-def move(length, chord):
-    """The least move of a vector of this length that turns it by a chord."""
-    chord = np.minimum(chord, np.sqrt(2.0))
-    return length * chord * np.sqrt(1 - chord**2 / 4)
+@given(z=numbers, voters=st.lists(numbers, min_size=2, max_size=4))
+def test_s1_unit_voters_are_ranked_alike_with_and_without_the_normalisation(z, voters):
+    length = np.linalg.norm(z)
+    assume(length > 1e-3 and all(np.linalg.norm(v) > 1e-3 for v in voters))
+    U = np.array([v / np.linalg.norm(v) for v in voters])
+    with_it = np.sum((z / length - U) ** 2, axis=1)
+    without = np.sum((z - U) ** 2, axis=1)
+    for i in range(len(U)):
+        for j in range(len(U)):
+            if with_it[i] < with_it[j] - 1e-9:
+                assert without[i] < without[j] + 1e-12
 
 
-@given(z=numbers, moved=numbers)
-def test_s1_a_chord_needs_a_move(z, moved):
-    a, b = np.linalg.norm(z), np.linalg.norm(moved)
-    assume(a > 1e-3 and b > 1e-3)
-    chord = np.linalg.norm(z / a - moved / b)
-    assert np.linalg.norm(moved - z) >= move(a, chord) * (1 - 1e-12) - 1e-12
+@pytest.mark.parametrize("k", [1, 3])
+def test_s1_the_certificate_is_exact(k):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(60, 4)) * [1, 2, 3, 50], rng.integers(2, size=60)
+    model = make_pipeline(StandardScaler(), Normalizer(), KNeighborsClassifier(k)).fit(X, y)
+    certificate = certify(model, X[:10] * 1.1, n_jobs=1)
+    assert voter_for(model).fold.after is None
+    assert certificate.exact.all()
 
 
-@pytest.mark.parametrize("angle", [0.01, 0.5, 1.0, 1.57])
-def test_s1_the_foot_of_the_perpendicular_needs_no_more(angle):
-    z = np.array([2.0, 0.0])
-    foot = 2.0 * np.cos(angle) * np.array([np.cos(angle), np.sin(angle)])
-    chord = 2 * np.sin(angle / 2)
-    assert np.linalg.norm(foot - z) == pytest.approx(move(2.0, chord), rel=1e-12)
+def test_s1_a_voter_without_length_keeps_the_normalisation():
+    X = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 2.0]])
+    model = make_pipeline(Normalizer(), KNeighborsClassifier(1)).fit(X, [0, 1, 1])
+    assert voter_for(model).fold.after is not None
+    certificate = certify(model, [[0.3, 0.4]], n_jobs=1)
+    assert certificate.prediction[0] == 1
+    assert certificate.radius[0] <= certificate.upper[0]
 
 
-def test_s1_beyond_a_right_angle_the_move_is_all_of_the_length():
-    """``r√(1 − r²/4)`` falls again beyond √2: without the clamp a chord of 2 would cost nothing."""
-    assert move(1.0, 2.0) == pytest.approx(1.0)
-    assert 2.0 * np.sqrt(1 - 2.0**2 / 4) == 0.0
+def least_move(a, c, z, W):
+    """``min ‖δ‖ : a·z' ≥ c‖z'‖`` by an independent solver, from many starts."""
+    best = np.inf
+    rng = np.random.default_rng(0)
+    inside = {"type": "ineq", "fun": lambda d: a @ (z + W @ d) - c * np.linalg.norm(z + W @ d)}
+    for _ in range(8):
+        found = minimize(lambda d: d @ d, rng.normal(size=W.shape[1]), constraints=[inside], method="SLSQP")
+        if inside["fun"](found.x) >= -1e-7:
+            best = min(best, float(np.linalg.norm(found.x)))
+    return best
+
+
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_s2_and_s3_distances_to_cones(sign):
+    """From below; near the truth for c ≥ 0, and for c < 0 where the move is short against z."""
+    rng = np.random.default_rng(3)
+    ratios = []
+    for _ in range(12):
+        W, z = rng.normal(size=(3, 3)) * 0.5, rng.normal(size=3) + [2, 0, 0]
+        a = rng.normal(size=3) - (z if sign < 0 else 0)
+        c = sign * rng.uniform(0.1, 0.9) * np.linalg.norm(a)
+        if c * np.linalg.norm(z) - a @ z <= 0.05:
+            continue
+        cone = _Cones(Affine.step(W), Moves()).at(z, float(np.linalg.norm(z)), 1.0)
+        bound = float(cone.distances(a[None], np.array([c]), np.zeros(1), True)[0])
+        truth = least_move(a, c, z, W)
+        assert bound <= truth * (1 + 1e-5)
+        ratios.append(bound / truth)
+    assert len(ratios) >= 3
+    assert np.mean(ratios) > (0.75 if sign > 0 else 0.5)
+
+
+@pytest.mark.parametrize(
+    "last", [LogisticRegression(), CertifiedKNeighborsClassifier(FixedMetric(np.diag([1, 4, 9.0])))]
+)
+@pytest.mark.parametrize("norm", [2, np.inf])
+def test_s2_and_s3_no_move_inside_changes_the_answer_of_a_metric_or_of_scores(last, norm):
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(60, 3)) * [1, 2, 30]
+    y = (X[:, 0] + X[:, 1] > 0).astype(int)
+    model = make_pipeline(StandardScaler(), Normalizer(), last).fit(X, y)
+    rows = rng.normal(size=(8, 3)) * [1, 2, 30]
+    certificate = certify(model, rows, norm=norm, n_jobs=1)
+    assert (certificate.radius > 0).any()
+    ways = np.nan_to_num(certificate.adversarial - rows)
+    for trial in range(60):
+        step = ways if trial == 0 else rng.normal(size=rows.shape) * rng.choice([1, 1, 0.1], size=3)
+        size = np.maximum(np.linalg.norm(step, ord=norm, axis=1), 1e-300)
+        moved = rows + step * (0.99999 * certificate.radius / size)[:, None]
+        np.testing.assert_array_equal(model.predict(moved), certificate.prediction)
 
 
 @pytest.mark.parametrize("first", [StandardScaler, lambda: PCA(3)])
 @pytest.mark.parametrize("offset", [0.0, 1e6])
-def test_s2_no_move_inside_changes_the_answer(first, offset):
+def test_s1_no_move_inside_changes_the_answer(first, offset):
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(60, 3)) * [1, 2, 3] + offset, rng.integers(2, size=60)
     model = make_pipeline(first(), Normalizer(), KNeighborsClassifier(1)).fit(X, y)

@@ -159,9 +159,9 @@ def fill_gaps(step: SimpleImputer, table: Table, kinds: Kinds) -> Table:
                 )  # fmt: skip
             own = gap[i]
             if own is None:
-                at = np.flatnonzero(map_.W[i, : table.encoding.n_columns])
-                if at.size == 1 and int(at[0]) not in table.encoding.gaps and int(at[0]) not in kinds.categories:
-                    kinds.gaps.add(int(at[0]))
+                at = table.sources(i)
+                if len(at) == 1 and at[0] not in table.encoding.gaps and at[0] not in kinds.categories:
+                    kinds.gaps.add(at[0])
                     again = True
                 continue
             place = table.encoding.gap(own)

@@ -26,6 +26,39 @@ def key(value) -> Any:
     return "value", value
 
 
+@dataclass(frozen=True, eq=False)
+class Warp:
+    """A coordinate ``t = g(weight · x + offset)`` of one column x.
+
+    Attributes
+    ----------
+    source : int
+        The column.
+    weight, offset : float
+        The affine steps before g.
+    filled : float or None
+        The input of g where x has a gap; None if nothing was filled in.
+    map : Monotone
+        g.
+    """
+
+    source: int
+    weight: float
+    offset: float
+    filled: float | None
+    map: Any
+
+    def same_as(self, other: "Warp") -> bool:
+        """True for the same column of the same step."""
+        mine, theirs = self.map, other.map
+        same = (self.source, self.weight, self.offset) == (other.source, other.weight, other.offset)
+        return same and mine.step is theirs.step and mine.column == theirs.column
+
+    def inner(self, x):
+        """The input of g."""
+        return self.weight * x + self.offset
+
+
 @dataclass
 class Kinds:
     """What the steps of a pipeline take the user's columns for; filled in while the steps are read.
@@ -36,12 +69,15 @@ class Kinds:
         Column → the values that its encoders and imputers name, NaN and None.
     gaps : set of int
         Columns of numbers that an imputer looks for gaps in.
+    warps : list of Warp
+        Columns that a monotone step bends.
     selected : bool
         Whether some step takes columns of its choice, so that others may be of any kind.
     """
 
     categories: dict[int, list] = field(default_factory=dict)
     gaps: set[int] = field(default_factory=set)
+    warps: list[Warp] = field(default_factory=list)
     selected: bool = False
 
     def add_values(self, column: int, values) -> bool:
@@ -72,6 +108,8 @@ class Encoding:
         Of the columns.
     categories : dict of int to tuple
     gaps : tuple of int
+    warps : tuple of Warp
+        Coordinates at the end that are computed from those of columns; see :meth:`refreshed`.
     read : frozenset of int or None
         Columns that matter; None: all.
     """
@@ -80,6 +118,7 @@ class Encoding:
     names: Any = None
     categories: dict[int, tuple] = field(default_factory=dict)
     gaps: tuple[int, ...] = ()
+    warps: tuple[Warp, ...] = ()
     read: frozenset[int] | None = None
 
     @cached_property
@@ -94,7 +133,8 @@ class Encoding:
     @property
     def size(self) -> int:
         """Coordinates of an encoded row."""
-        return self.n_columns + len(self.gaps) + sum(len(values) + 1 for values in self.categories.values())
+        indicators = sum(len(values) + 1 for values in self.categories.values())
+        return self.n_columns + len(self.gaps) + indicators + len(self.warps)
 
     @property
     def plain(self) -> bool:
@@ -128,6 +168,33 @@ class Encoding:
                 out[:, j] = np.where(missing, 0.0, values)
                 if j in self.gaps:
                     out[:, self.gap(j)] = missing
+        return self.refreshed(out)
+
+    def refreshed(self, rows: np.ndarray) -> np.ndarray:
+        """Encoded rows with the coordinates of warps computed from the columns."""
+        if not self.warps:
+            return rows
+        rows, first = rows.copy(), self.size - len(self.warps)
+        inner, lost = np.empty((len(rows), len(self.warps))), np.zeros((len(rows), len(self.warps)), bool)
+        for i, warp in enumerate(self.warps):
+            gap = rows[:, self.gap(warp.source)] > 0 if warp.source in self.gaps else np.zeros(len(rows), bool)
+            known = warp.inner(rows[:, warp.source])
+            inner[:, i] = np.where(gap, known if warp.filled is None else warp.filled, known)
+            lost[:, i] = gap & (warp.filled is None)
+        rows[:, first:] = np.where(lost, 0.0, self.bend(inner))
+        return rows
+
+    def bend(self, inner: np.ndarray) -> np.ndarray:
+        """The warps' maps of their inputs (m, n_warps), with one call of each step."""
+        out = np.empty_like(inner)
+        for step in {id(warp.map.step): warp.map for warp in self.warps}.values():
+            at = [i for i, warp in enumerate(self.warps) if warp.map.step is step.step]
+            columns = [self.warps[i].map.column for i in at]
+            twice = len(set(columns)) < len(columns)  # one column of a step that is met in two places
+            for part in [[i] for i in at] if twice else [at]:
+                probe = np.ones((len(inner), step.width))
+                probe[:, [self.warps[i].map.column for i in part]] = inner[:, part]
+                out[:, part] = step.images(probe)[:, [self.warps[i].map.column for i in part]]
         return out
 
     def _numbers(self, column, j: int) -> np.ndarray:

@@ -10,6 +10,7 @@ from sklearn.preprocessing import Normalizer
 from holdfast.affine import Affine, NotAffine, affine_of
 from holdfast.certificates.folding.categories import ReadAgain
 from holdfast.certificates.folding.encoding import Encoding, Kinds
+from holdfast.certificates.folding.monotone import AgainWithWarps
 from holdfast.certificates.folding.normalizer import unit_rows
 from holdfast.certificates.folding.steps import does_nothing, through
 from holdfast.certificates.folding.table import Table
@@ -38,11 +39,12 @@ class Fold:
 
     def __call__(self, X: np.ndarray) -> np.ndarray:
         """The images of rows."""
-        Z = self.before(X)
+        Z = self.before(self._refreshed(X))
         return Z if self.after is None else self.after(unit_rows(Z))
 
     def sizes(self, X: np.ndarray) -> np.ndarray:
         """The magnitude of the numbers behind each image: its rounding error is a small part of it."""
+        X = self._refreshed(X)
         size = np.linalg.norm(self.before.magnitudes(X), axis=1)
         if self.after is None:
             return size
@@ -50,6 +52,9 @@ class Fold:
         length = np.linalg.norm(Z, axis=1)
         behind = np.linalg.norm(self.after.magnitudes(unit_rows(Z)), axis=1)
         return behind * (1.0 + np.divide(size, length, out=np.ones_like(size), where=length > 0))
+
+    def _refreshed(self, X: np.ndarray) -> np.ndarray:
+        return X if self.encoding is None else self.encoding.refreshed(X)
 
     @property
     def last(self) -> Affine:
@@ -80,14 +85,20 @@ def fold(steps: Sequence, n_features: int, names: Sequence[str] | None = None) -
     kinds, steps = Kinds(), list(_flat(steps))
     while True:
         categories = {j: tuple(values) for j, values in sorted(kinds.categories.items())}
-        encoding = Encoding(n_features, names, categories, tuple(sorted(kinds.gaps)))
+        gaps = tuple(sorted(kinds.gaps))
+        kinds.warps = [warp for warp in kinds.warps if warp.source not in categories]
+        encoding = Encoding(n_features, names, categories, gaps, tuple(kinds.warps))
         try:
             chain = _read(steps, encoding, kinds)
         except ReadAgain:
+            kinds.warps = []  # they may have been read with other kinds of columns
+            continue
+        except AgainWithWarps:
             continue
         if kinds.selected:
-            read = np.flatnonzero((chain.before.W[:, :n_features] != 0).any(axis=0))
-            encoding = replace(encoding, read=frozenset(read.tolist()) | kinds.gaps)
+            read = np.flatnonzero((chain.before.W[:, :n_features] != 0).any(axis=0)).tolist()
+            bent = {warp.source for warp in encoding.warps}
+            encoding = replace(encoding, read=frozenset(read) | kinds.gaps | bent)
         return replace(chain, encoding=encoding)
 
 
@@ -99,6 +110,8 @@ def _read(steps: Sequence, encoding: Encoding, kinds: Kinds) -> Fold:
                 raise NotAffine(step, f"norm={step.norm!r}")
             if after is not None:
                 raise ValueError("Two Normalizer steps in one pipeline cannot be certified in input units.")
+            if encoding.warps:
+                raise NotAffine(step, f"after {type(encoding.warps[0].map.step).__name__}")
             after = Affine.identity(table.width)
             table = table.numbers(step)
         elif after is None:

@@ -78,6 +78,6 @@ class Front:
         if wrong.any():
             raise ValueError(
                 f"The steps before the classifier make something else of row {int(np.argmax(wrong))} of {input_name} "
-                "than their fitted attributes say, so the model cannot be certified: are all rows in the types, and the "
-                "precision, that the model was fitted on?"
+                "than their fitted attributes say, so the model cannot be certified: are all rows in the types, and in "
+                "the precision, that the model was fitted on?"
             )

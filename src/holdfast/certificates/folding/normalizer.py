@@ -1,5 +1,6 @@
 """Through an L2 normalisation ``z → z / ‖z‖``: rows ``a · z ≥ c ‖z‖``, and the moves that they take."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -19,6 +20,7 @@ SHORTEST = 10 * np.finfo(float).eps
 _TARGETS = 32  # nearest points of the predicted class that are looked at, or twice as many as an order statistic needs
 _REFINED = 64  # rows whose direction is improved, and how often
 _ROUNDS = 4
+_COARSE = 1e-4  # of a squared distance on the sphere: more rounding than this, and cones are taken
 _LENGTHS = 64.0  # roundings of a sum by which squared lengths of voters may differ and still count as 1
 
 
@@ -31,8 +33,8 @@ def unit_rows(Z: np.ndarray) -> np.ndarray:
 def left_out(fold: "Fold", points: np.ndarray) -> "Fold":
     """The fold without its normalisation, where the vote does not need it; else as it is (Lemma S1).
 
-    Directly before a Euclidean vote of points of length 1, ``z / ‖z‖`` and z rank the points alike. Lengths that differ from
-    1 by rounding cost as much of the budget as so many more steps.
+    Directly before a Euclidean vote of points of length 1, ``z / ‖z‖`` and z rank the points alike. Lengths that differ
+    from 1 by rounding cost as much of the budget as so many more steps.
     """
     after = fold.after
     if after is None or not np.array_equal(after.W, np.eye(len(after.W))) or after.w0.any():
@@ -40,7 +42,7 @@ def left_out(fold: "Fold", points: np.ndarray) -> "Fold":
     squares = np.einsum("nr,nr->n", points, points)
     unit = (points.shape[1] + 8) * UNIT_ROUNDOFF
     apart = float(np.abs(squares - 1.0).max()) * 2.0 / unit
-    if apart > _LENGTHS:
+    if apart > _LENGTHS or kappa(*fold.before.W.shape) * fold.before.scale**2 > _COARSE:  # cones lose fewer digits
         return fold
     more = after.n_steps + 2 + int(np.ceil(apart / 3.0))  # a step is worth three units (Lemma F2)
     return replace(fold, before=replace(fold.before, n_steps=fold.before.n_steps + more), after=None)
@@ -63,7 +65,7 @@ def radii_before_normalizer(problem: Problem, fold: "Fold", moves: Moves, rows: 
     """
     assert fold.after is not None
     cone = _Cones(fold.before, moves)
-    rule = _neighbor_radius if isinstance(problem, NeighborProblem) else _linear_radius
+    rule: Callable[..., float] = _neighbor_radius if isinstance(problem, NeighborProblem) else _linear_radius
     Z, U = fold.before(rows), fold(rows)
     size = np.linalg.norm(np.abs(rows) @ fold.before.absolute.T, axis=1) + fold.before.scale
     out = np.zeros(len(rows))
@@ -193,7 +195,7 @@ def _neighbor_radius(problem: NeighborProblem, after: Affine, cone: _Cones, u: n
     near = np.argsort(np.sum((points[targets] - u) ** 2, axis=1), kind="stable")
     targets = targets[near[: max(_TARGETS, 2 * Q)]]
     S = problem.largest + np.linalg.norm(problem.absolute) + np.linalg.norm(after.w0) + problem.scale
-    unit = kappa(*problem.T.shape, problem.n_steps + 1, problem.shared)
+    unit = kappa(problem.T.shape[0], problem.T.shape[1], problem.n_steps + 1, problem.shared)
 
     def orders(some: np.ndarray, refine: bool) -> np.ndarray:
         """``E_l^(q)`` for q = 0 … Q − 1, one row for each l."""

@@ -10,9 +10,11 @@ from sklearn.pipeline import FeatureUnion, Pipeline
 from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, OrdinalEncoder, TargetEncoder
 from sklearn.utils.validation import check_is_fitted
 
+from holdfast.affine import READERS as AFFINE
 from holdfast.affine import Affine, affine_of
 from holdfast.certificates.folding.categories import encode_words, fill_gaps
 from holdfast.certificates.folding.encoding import Kinds
+from holdfast.certificates.folding.monotone import MONOTONE, bend
 from holdfast.certificates.folding.table import Table, side_by_side
 
 
@@ -26,6 +28,8 @@ def through(step, table: Table, kinds: Kinds) -> Table:
         return read(step, table, kinds)
     if isinstance(step, Pipeline):  # also subclasses: pipelines with samplers
         return _pipeline(step, table, kinds)
+    if type(step) in MONOTONE and not _affine(step):
+        return bend(step, table, kinds)
     return table.numbers(step).then(affine_of(step, table.width))
 
 
@@ -36,6 +40,11 @@ def does_nothing(step) -> bool:
     if type(step) in (FunctionTransformer,) and step.func is None:
         return True
     return hasattr(step, "fit_resample") and not hasattr(step, "transform")
+
+
+def _affine(step) -> bool:
+    """True for scalers that do not clip."""
+    return type(step) in AFFINE and not getattr(step, "clip", False) and not isinstance(step, FunctionTransformer)
 
 
 def _pipeline(step: Pipeline, table: Table, kinds: Kinds) -> Table:

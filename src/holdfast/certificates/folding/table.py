@@ -98,6 +98,20 @@ class Table:
         numbers = Affine(W, map_.w0, np.maximum(map_.absolute, np.abs(W)), map_.cancellation, map_.n_steps)
         return Table(self.encoding, numbers, (None,) * self.width, self.gap)
 
+    def bent(self, warps: Sequence[int]) -> "Table":
+        """The columns that are these coordinates of the encoding."""
+        first = self.encoding.size - len(self.encoding.warps)
+        W = np.eye(self.encoding.size)[[first + i for i in warps]]
+        step = Affine(W, np.zeros(len(W)), W.copy(), np.zeros(len(W)), self.map.n_steps + 1)
+        return Table(self.encoding, step, (None,) * len(W), self.gap)
+
+    def sources(self, column: int) -> list[int]:
+        """The user's columns that move a column of numbers."""
+        row, n = self.map.W[column], self.encoding.n_columns
+        first = self.encoding.size - len(self.encoding.warps)
+        bent = {self.encoding.warps[i].source for i in np.flatnonzero(row[first:])}
+        return sorted(bent | set(np.flatnonzero(row[:n]).tolist()))
+
     def source_of(self, column: int) -> int | None:
         """The user's column that a column of numbers is, filled in or not; None if it is anything else."""
         row, n = self.map.W[column], self.encoding.n_columns

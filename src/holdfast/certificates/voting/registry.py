@@ -60,7 +60,7 @@ def voter_for(model, reference=None) -> Voter:
     raise TypeError(
         f"{type(last).__name__} cannot be certified. What can: CertifiedKNeighborsClassifier, "
         "CertifiedPrototypeClassifier, scikit-learn's KNeighborsClassifier, NearestCentroid, "
-        " linear classifiers (LogisticRegression, LinearSVC, RidgeClassifier, SGDClassifier, "
+        "linear classifiers (LogisticRegression, LinearSVC, RidgeClassifier, SGDClassifier, "
         "LinearDiscriminantAnalysis, Perceptron, SVC(kernel='linear') of two classes), and pipelines "
         "that end in one of these."
     )

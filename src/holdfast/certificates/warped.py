@@ -1,0 +1,199 @@
+"""Votes behind monotone maps of features: verdicts at one size by the engines, and the radius from a few of them."""
+
+from dataclasses import replace
+
+import numpy as np
+
+from holdfast.certificates.engines import solve
+from holdfast.certificates.norms import L1, L2, LInf, Norm
+from holdfast.certificates.problems import Bounds, Budget
+from holdfast.certificates.threat import Moves
+from holdfast.certificates.voting import Voter
+
+_STEPS = 24  # verdicts a row, at most, by engines without a search
+_SEARCHES = 6  # and by those with one
+_SMALLEST, _LARGEST = 1e-12, 1e12  # sizes between which a radius is sought
+_MEET = 2e-5  # relative distance of two sizes, one certified and one not, at which the search ends
+_GROW = 16.0  # how fast sizes grow while all are certified
+_DOUBLINGS, _HALVINGS = 24, 50  # to invert a monotone map
+
+
+def warped_bounds(voter: Voter, moves: Moves, rows: np.ndarray, codes: np.ndarray, effort) -> Bounds:
+    """Radii and moves of rows whose features pass monotone maps (Lemmas M1 and M2).
+
+    At size ε every feature lies in an interval, and so does every coordinate after its monotone map: a box, in which an
+    engine decides. In L∞ and boxes that is all there is to know; in L2 and L1 the coordinates move by at most their
+    largest slope. A few verdicts bracket the radius.
+    """
+    if not isinstance(moves.norm, LInf | L2 | L1):
+        raise ValueError(
+            "A norm given as a matrix cannot be taken through a monotone step (QuantileTransformer, say): use norm 2, "
+            "numpy.inf or 1, with unit= in a Threat."
+        )
+    lower, delta = np.zeros(len(rows)), np.full(rows.shape, np.nan)
+    for t in range(len(rows)):
+        lower[t], delta[t] = _Row(voter, moves, rows[t], int(codes[t]), effort).search()
+    return Bounds(lower, np.full(len(rows), np.inf), delta)
+
+
+class _Row:
+    """One row: its verdicts."""
+
+    def __init__(self, voter: Voter, moves: Moves, row: np.ndarray, code: int, effort):
+        self.voter, self.moves, self.row, self.code, self.effort = voter, moves, row, code, effort
+        self.encoding, self.map = voter.encoding, voter.fold.before
+        self.first = self.encoding.size - len(self.encoding.warps)
+        self.free = moves.free(row.size)
+        self.unit = np.ones(row.size) if moves.unit is None else moves.unit
+        self.query = voter.fold(row[None])
+        self.down, self.up = np.full(row.size, np.inf), np.full(row.size, np.inf)
+        if moves.confined:
+            down, up = moves.room(row[None])
+            self.down[self.free], self.up[self.free] = down[0] * self.unit[self.free], up[0] * self.unit[self.free]
+        # Coordinates that a feature moves: itself, where a step reads it, and its warps.
+        used = (self.map.W != 0).any(axis=0)
+        self.raw = np.array([j for j in self.free if used[j]], dtype=int)
+        can = set(self.free.tolist())
+        self.bent = [i for i, warp in enumerate(self.encoding.warps) if warp.source in can and used[self.first + i]]
+
+    def box(self, size: float) -> tuple[np.ndarray, np.ndarray]:
+        """The interval of every coordinate for moves of at most ``size`` in every feature."""
+        low, high = self.row.copy(), self.row.copy()
+        reach = size * self.unit[self.free] * (1.0 + 1e-12)
+        low[self.free] -= np.minimum(reach, self.down[self.free])
+        high[self.free] += np.minimum(reach, self.up[self.free])
+        low[self.free], high[self.free] = np.nextafter(low[self.free], -np.inf), np.nextafter(high[self.free], np.inf)
+        warps = self.encoding.warps
+        ends = np.array([self._inner(warp, low[warp.source], high[warp.source]) for warp in warps]).T
+        images = np.sort(self.encoding.bend(ends), axis=0)  # two rows; NaN outside of the domain
+        for i in self.bent:
+            bottom, top = images[:, i]
+            error = warps[i].map.error(bottom, top)
+            low[self.first + i], high[self.first + i] = bottom - error, top + error
+        return low, high
+
+    @staticmethod
+    def _inner(warp, low: float, high: float) -> np.ndarray:
+        """The inputs of a monotone map for an interval of its feature, rounded outwards."""
+        ends = np.sort([warp.inner(low), warp.inner(high)])
+        error = 1e-14 * (abs(warp.weight) * max(abs(low), abs(high)) + abs(warp.offset))
+        return ends + [-error, error]
+
+    def ratio(self, size: float, fast: bool) -> tuple[float, np.ndarray | None]:
+        """At least 1 if no move of this size changes the vote; a move of the coordinates that does, if one is found."""
+        low, high = self.box(size)
+        moving = [*self.raw.tolist(), *(self.first + i for i in self.bent)]
+        if not np.isfinite(low[moving]).all() or not np.isfinite(high[moving]).all():
+            return 0.0, None
+        slopes = None if isinstance(self.moves.norm, LInf) else self._units(low, high, size)
+        frozen = np.ones(self.row.size, bool)
+        frozen[moving] = False
+        error = 0.0
+        norm: Norm
+        if slopes is None:  # the box itself is the unit ball
+            norm, unit, least = LInf(), np.maximum(high - self.row, self.row - low), 1.0
+            unit = np.where(unit > 0, unit, 1.0)
+        else:
+            norm, (unit, error), least = self.moves.norm, slopes, size
+        box = replace(
+            self.moves, norm=norm, unit=unit, lower=low, upper=high, frozen=frozen, only_up=None, only_down=None,
+            relations=None,
+        )  # fmt: skip
+        budget = Budget(self.effort.budget.nodes, at=least)
+        found = solve(
+            self.voter.problem(self.map, box), self.query, np.array([self.code]), self.row[None],
+            fast=fast, budget=budget, n_jobs=1, memory=self.effort.memory,
+        )  # fmt: skip
+        delta = found.delta[0] if np.isfinite(found.delta[0]).all() else None
+        return float(max(found.lower[0] - error, 0.0) / least), delta
+
+    def _units(self, low: np.ndarray, high: np.ndarray, size: float) -> tuple[np.ndarray, float] | None:
+        """The most that each coordinate moves for a move of size 1 within the box, and the size of rounding.
+
+        None if a map jumps in the box. A feature with several coordinates moves all of them at once, so that each
+        counts for a part.
+        """
+        unit, sources = self.unit.copy(), [*self.raw.tolist(), *(self.encoding.warps[i].source for i in self.bent)]
+        count = {j: sources.count(j) for j in sources}
+        power = 1.0 if isinstance(self.moves.norm, L1) else 0.5
+        errors = np.zeros(self.row.size)
+        for j in self.raw:
+            unit[j] *= count[int(j)] ** power
+        for i in self.bent:
+            warp, at = self.encoding.warps[i], self.first + i
+            ends = self._inner(warp, low[warp.source], high[warp.source])
+            slope = abs(warp.weight) * warp.map.slope(float(ends[0]), float(ends[1]))
+            if not np.isfinite(slope):
+                return None
+            magnitude = max(abs(low[at]), abs(high[at])) + warp.map.constant
+            errors[at] = 4e-12 * magnitude + 4e-14 * slope * (np.abs(ends).max() + abs(warp.offset))
+            least = 1e-9 * magnitude / size if size > 0 else 1.0  # a map that is flat here
+            unit[at] = max(slope * self.unit[warp.source], least) * count[warp.source] ** power
+        moving = [*self.raw.tolist(), *(self.first + i for i in self.bent)]
+        return unit, float(self.moves.norm.lengths((errors[moving] / unit[moving])[None])[0])
+
+    def search(self) -> tuple[float, np.ndarray]:
+        """The largest size found that is certified, and a move of the features that changes the vote beyond it.
+
+        Engines without a search find the place, the others widen it.
+        """
+        low, high, move = self._verdicts(0.0, self._start(), _STEPS, fast=True)
+        if not self.effort.fast and low < _LARGEST:
+            start = low * (1.0 + 1e-3) if low > 0 else high
+            low, _, found = self._verdicts(low, start, _SEARCHES, fast=False)
+            move = move if found is None else found
+        return low, self._back(move)
+
+    def _verdicts(self, low: float, size: float, steps: int, fast: bool) -> tuple[float, float, np.ndarray | None]:
+        """From verdicts at growing or falling sizes: certified, not certified, a move of the coordinates."""
+        high, move = np.inf, None
+        for _ in range(steps):
+            ratio, delta = self.ratio(size, fast)
+            if ratio >= 1.0:
+                low = max(low, size)
+                size = low * np.clip(ratio * (1.0 - 1e-6), 1.0 + _MEET, _GROW)
+                size = size if size < high else np.sqrt(low * high)
+            else:
+                high = min(high, size)
+                move = delta if delta is not None else move
+                guess = size * ratio * (1.0 - 1e-9)
+                size = guess if low < guess else (np.sqrt(low * high) if low > 0 else high / _GROW)
+            if high <= low * (1.0 + _MEET) or high < _SMALLEST or low > _LARGEST:
+                break
+        return low, high, move
+
+    def _start(self) -> float:
+        """A size at which features move by about a tenth of what the row is."""
+        sizes = np.abs(self.row[self.free]) / self.unit[self.free]
+        return float(0.1 * np.median(sizes[sizes > 0])) if (sizes > 0).any() else 1.0
+
+    def _back(self, delta: np.ndarray | None) -> np.ndarray:
+        """A move of coordinates as a move of features: monotone maps are inverted by doubling and halving."""
+        out = np.full(self.row.size, np.nan)
+        if delta is None:
+            return out
+        out[:] = 0.0
+        out[self.raw] = delta[self.raw]
+        warps = self.encoding.warps
+        source = np.array([warp.source for warp in warps])
+        weight, offset = (np.array([getattr(warp, name) for warp in warps]) for name in ("weight", "offset"))
+        x, change = self.row[source], delta[self.first :]
+        aim, sign = self.row[self.first :] + change, np.sign(change)
+        way = np.sign(weight) * sign  # all of these maps grow
+
+        def beyond(move: np.ndarray) -> np.ndarray:
+            value = self.encoding.bend((weight * (x + move) + offset)[None])[0]
+            return ~((value - aim) * sign < 0)
+
+        near, far = np.zeros(len(warps)), 1e-6 * self.unit[source] * way
+        for _ in range(_DOUBLINGS):
+            short = ~beyond(far)
+            near, far = np.where(short, far, near), np.where(short, 4.0 * far, far)
+        for _ in range(_HALVINGS):
+            middle = 0.5 * (near + far)
+            over = beyond(middle)
+            near, far = np.where(over, near, middle), np.where(over, middle, far)
+        for i in self.bent:
+            if source[i] not in self.raw and change[i] != 0:
+                out[source[i]] = far[i]
+        return out
