@@ -69,13 +69,9 @@ def certify(
     norm : {2, numpy.inf, 1} or array-like of shape (n_features, n_features), default=2
         How moves are measured; a matrix ``A_0`` is the norm ``√(δᵀ A_0 δ)``.
     reference : tuple (X_train, y_train), optional
-<<<<<<< HEAD
-        The rows the pipeline was fitted on, before its first step: needed for scikit-learn's
-        ``KNeighborsClassifier``, and for threats that take units or categories from them.
-=======
-        For scikit-learn's ``KNeighborsClassifier``: the rows the pipeline was fitted on, before its first step. They
-        are compared with those of the model; without them the model's own are used.
->>>>>>> folding
+        The rows the pipeline was fitted on, before its first step: for scikit-learn's ``KNeighborsClassifier``, where
+        they are compared with those of the model (without them the model's own are used), and for threats that take
+        units or categories from them.
     lower, upper : float, array-like of shape (n_features,) or mapping, optional
         A box: features of a moved row can only lie within it.
     frozen : array-like of bool, int or str, optional
