@@ -16,6 +16,7 @@ from holdfast.certificates.engines import exact_knn as exact_knn
 from holdfast.certificates.engines import knn_lower as knn_lower
 from holdfast.certificates.fairness import Dependence as Dependence
 from holdfast.certificates.fairness import dependence as dependence
+from holdfast.certificates.moves import Moves as Moves
 from holdfast.certificates.norms import L1 as L1
 from holdfast.certificates.norms import L2 as L2
 from holdfast.certificates.norms import Ellipsoid as Ellipsoid
@@ -28,5 +29,4 @@ from holdfast.certificates.problems import LinearProblem as LinearProblem
 from holdfast.certificates.problems import NeighborProblem as NeighborProblem
 from holdfast.certificates.problems import Problem as Problem
 from holdfast.certificates.scoring import CertifiedAccuracy as CertifiedAccuracy
-from holdfast.certificates.threat import Moves as Moves
 from holdfast.certificates.threat import Threat as Threat

@@ -5,9 +5,9 @@ from dataclasses import replace
 import numpy as np
 
 from holdfast.certificates.engines import solve
+from holdfast.certificates.moves import Moves
 from holdfast.certificates.norms import L1, L2, LInf, Norm
 from holdfast.certificates.problems import Bounds, Budget
-from holdfast.certificates.threat import Moves
 from holdfast.certificates.voting import Voter
 
 _STEPS = 24  # verdicts a row, at most, by engines without a search

@@ -7,8 +7,12 @@ import numpy as np
 from holdfast.certificates.bracket import Effort
 from holdfast.certificates.certificate import meet
 from holdfast.certificates.certify import DEFAULT_BUDGET
+from holdfast.certificates.encoded_threat import read_for
+from holdfast.certificates.moves import Moves
 from holdfast.certificates.problems import Budget
-from holdfast.certificates.threat import Moves, Threat
+from holdfast.certificates.threat import Threat
+from holdfast.certificates.threat_reading import Reading
+from holdfast.certificates.training_rows import fitted_threat
 from holdfast.certificates.voting import Voter, voter_for
 from holdfast.explanations.digits import shorten
 from holdfast.explanations.diverse import in_other_features, towards_other_points
@@ -113,12 +117,44 @@ def counterfactuals(
         raise ValueError(f"diverse must be 'features' or 'points'; got {diverse!r}.")
     voter = voter_for(model, reference)
     rows = voter.check_rows(X)
-    moves = (Threat() if threat is None else threat).moves(voter.n_features, voter.feature_names)
+    reading = _read(threat, model, reference, voter)
+    reading.check_rows(rows)
     codes = voter.predict(rows)
     targets = target_codes(voter, target, len(rows))
     data = reference_rows(voter, reference)
-    question = _question(voter, moves, Effort(False, True, Budget(int(budget)), MEMORY, n_jobs), slack, near_data, data)
+    effort = Effort(False, True, Budget(int(budget)), MEMORY, n_jobs)
     limit = rows.shape[1] if max_features is None else max_features
+
+    def ask(moves: Moves) -> Question:
+        return _question(voter, moves, effort, slack, near_data, data)
+
+    def answer(at: np.ndarray, moves: Moves) -> list[Answers]:
+        return _answers(ask(moves), rows[at], codes[at], targets[at], data, n, diverse, limit, rounding)
+
+    # Rows with the same gaps can move in the same ways.
+    parts = [(at, answer(at, moves)) for at, moves in voter.encoding.patterns(rows, reading.moves)]
+    question = ask(reading.moves)
+    return _result(
+        voter, X, rows, codes, targets, _joined(question, rows, codes, targets, parts, n), question, rounding
+    )
+
+
+def _read(threat: Threat | None, model, reference, voter: Voter) -> Reading:
+    """The threat in coordinates of encoded rows; what has no meaning here is refused."""
+    given = fitted_threat(Threat() if threat is None else threat, model, reference, voter.feature_names)
+    strange = [name for name in ("free", "categories", "classes") if getattr(given, name) is not None]
+    if strange:
+        raise ValueError(
+            f"counterfactuals changes numbers, of rows of every class, and leaves categories as they are: give it a "
+            f"Threat without {', '.join(strange)}."
+        )
+    return read_for(given, voter)
+
+
+def _answers(
+    question: Question, rows, codes, targets, data, n: int, diverse: str, limit: int, rounding: float
+) -> list[Answers]:
+    """n answers for each of some rows that can move in the same ways."""
 
     def solve(asked: Question, at: np.ndarray) -> Answers:
         found = find_sparse(asked, rows[at], codes[at], targets[at], data, limit)
@@ -135,7 +171,18 @@ def counterfactuals(
             points = towards_other_points(question, first, earlier, data, n, limit)
             points = shorten(question, rows, codes, targets, points, rounding)
             answers.append(replace(first, points=points, size=question.sizes(points, rows)))
-    return _result(voter, X, rows, codes, targets, answers, question, rounding)
+    return answers
+
+
+def _joined(question: Question, rows, codes, targets, parts: list, n: int) -> list[Answers]:
+    """The answers of several parts of the rows, in the order of the rows."""
+    if len(parts) == 1:
+        return parts[0][1]
+    out = [Answers.none(question, rows, codes, targets) for _ in range(n)]
+    for at, answers in parts:
+        for whole, part in zip(out, answers, strict=True):
+            whole.lower[at], whole.points[at], whole.size[at] = part.lower, part.points, part.size
+    return out
 
 
 def target_codes(voter: Voter, target, m: int) -> np.ndarray:
@@ -172,7 +219,7 @@ def _result(
     n = len(answers)
     points = np.stack([each.points for each in answers], axis=1).reshape(-1, rows.shape[1])
     row = np.repeat(np.arange(len(rows)), n)
-    table = as_table(points, X, row)
+    table = as_table(points, X, row, voter)
     found = np.isfinite(points).all(axis=1)
     answer = np.full(len(points), ANY)
     if found.any():
@@ -181,10 +228,11 @@ def _result(
     right = found & np.where(asked == ANY, answer != own, answer == asked)
     if (found & ~right).any():
         points[found & ~right] = np.nan
-        table = as_table(points, X, row)
+        table = as_table(points, X, row, voter)
     size = question.sizes(points, rows[row])
     lower = np.minimum(np.stack([each.lower for each in answers], axis=1).ravel(), size)
     labels = voter.classes.astype(object)
+    d = voter.encoding.n_columns  # what follows are indicators of categories and gaps
     known = np.where(right, answer, asked)
     return Counterfactuals(
         points=table,
@@ -197,10 +245,10 @@ def _result(
         prediction=voter.classes[own],
         target=np.array([None if code == ANY else labels[code] for code in known], dtype=object),
         original=X,
-        values=points,
-        rows=rows,
+        values=points[:, :d],
+        rows=rows[:, :d],
         columns=column_names(X, voter.feature_names),
-        unit=question.moves.unit,
+        unit=None if question.moves.unit is None else question.moves.unit[:d],
         norm=question.moves.norm.name,
         rounding=rounding,
     )

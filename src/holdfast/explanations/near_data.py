@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.neighbors import NearestNeighbors
 from sklearn.utils import check_array
 
-from holdfast.certificates.threat import Moves
+from holdfast.certificates.moves import Moves
 from holdfast.certificates.voting import NeighborVoter, Voter
 
 _SHARE = 0.95  # of the reference rows that are themselves this near to another one

@@ -4,9 +4,11 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from holdfast.certificates.bracket import Effort, bracket
+from holdfast.certificates.bracket import Bracket, Effort
+from holdfast.certificates.enumeration import bracket_threat
+from holdfast.certificates.moves import Moves
 from holdfast.certificates.problems import Budget
-from holdfast.certificates.threat import Moves
+from holdfast.certificates.threat_reading import Reading
 from holdfast.certificates.voting import Voter
 from holdfast.explanations.near_data import NearData
 
@@ -63,6 +65,10 @@ class Question:
             good[at] = self._holds(points[at])
         return good
 
+    def bounds(self, rows: np.ndarray, voter: Voter | None = None, effort: Effort | None = None) -> Bracket:
+        """Certified bounds of any change of the answer by the possible moves, whole numbers among them."""
+        return bracket_threat(voter or self.voter, Reading(self.moves, None, []), rows, effort or self.effort)
+
     def sizes(self, points: np.ndarray, rows: np.ndarray) -> np.ndarray:
         """How far each point is from its row; infinite where there is no point."""
         there = np.isfinite(points).all(axis=1)
@@ -85,12 +91,7 @@ class Question:
     def _possible(self, points: np.ndarray, rows: np.ndarray) -> np.ndarray:
         """Whether the moves keep every limit exactly: bringing the point back to its limits changes nothing."""
         kept = (self.moves.enforce(points, rows) == points).all(axis=1)
-        if hasattr(self.moves, "allows"):
-            kept &= self.moves.allows(points, rows)
-        elif self.moves.relations is not None:
-            A, b = self.moves.relations
-            kept &= (points @ A.T <= b).all(axis=1)
-        return kept
+        return kept & self.moves.allows(points, rows)
 
     def _answered(self, points, rows, codes, targets) -> np.ndarray:
         def right(found, at):
@@ -108,9 +109,9 @@ class Question:
     def _holds(self, points: np.ndarray) -> np.ndarray:
         budget = Budget(nodes=self.effort.budget.nodes, at=self.slack)
         effort = replace(self.effort, fast=True, witness=False, budget=budget)
-        good = bracket(self.voter, self.noise, points, effort).radius >= self.slack
+        good = replace(self, moves=self.noise).bounds(points, effort=effort).radius >= self.slack
         left = np.flatnonzero(~good)
         if left.size and not self.effort.fast:
             effort = replace(effort, fast=False)
-            good[left] = bracket(self.voter, self.noise, points[left], effort).radius >= self.slack
+            good[left] = replace(self, moves=self.noise).bounds(points[left], effort=effort).radius >= self.slack
         return good

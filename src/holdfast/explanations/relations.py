@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from holdfast.certificates.threat import Moves
+from holdfast.certificates.moves import Moves
 
 _ROOM = 1e-9  # of the sizes that are added: a bound may not hang on the rounding of a relation
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from holdfast.certificates.bracket import Bracket, bracket
+from holdfast.certificates.bracket import Bracket
 from holdfast.certificates.certificate import meet
 from holdfast.certificates.voting import LinearVoter, NeighborVoter
 from holdfast.explanations.cells import in_cell
@@ -95,7 +95,7 @@ def find(
     start = np.full(rows.shape, np.nan)  # where another class was seen, whether or not it is an answer
     moved = np.flatnonzero(targets != codes)
     if moved.size:
-        first = bracket(question.voter, question.moves, rows[moved], question.effort)
+        first = question.bounds(rows[moved])
         _take_bracket(answers, moved, first, start)
     _linear(answers)
     _relabelled(answers, start)
@@ -121,9 +121,8 @@ def _take_bracket(answers: Answers, at: np.ndarray, found: Bracket, start: np.nd
     """Bounds and witnesses of the certificate: an answer is a change, so the radius bounds it."""
     question = answers.question
     # Lemma K1: an answer that holds within ``slack`` is that much farther than the nearest change, if a part of a
-    # possible move is possible too. Whole numbers and categories are not so.
-    convex = all(getattr(question.moves, name, None) is None for name in ("integer", "free_values", "groups"))
-    answers.lower[at] = found.radius + (question.slack if convex else 0.0)
+    # possible move is possible too. Whole numbers are not so.
+    answers.lower[at] = found.radius + (question.slack if question.moves.integer is None else 0.0)
     start[at] = found.adversarial
     if question.slack == 0:
         answers.offer(at, found.adversarial)
@@ -163,7 +162,7 @@ def _relabelled(answers: Answers, start: np.ndarray) -> None:
         if target == ANY or not at.size:
             continue
         relabelled = against_the_rest(voter, int(target))
-        found = bracket(relabelled, question.moves, answers.rows[at], question.effort)
+        found = question.bounds(answers.rows[at], relabelled)
         if voter.n_neighbors == 1:
             _take_bracket(answers, at, found, start)
         else:  # a majority is enough for a class to win, but not needed

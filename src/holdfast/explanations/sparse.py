@@ -7,7 +7,6 @@ from math import comb
 
 import numpy as np
 
-from holdfast.certificates.bracket import bracket
 from holdfast.explanations.question import Question
 from holdfast.explanations.search import Answers, find, frozen_too
 
@@ -49,7 +48,7 @@ def _all_subsets(out: Answers, subsets: Sequence[tuple], search: Search) -> None
     asked = [frozen_too(question, _all_but(subset, out.rows.shape[1])) for subset in subsets]
     fast = replace(question.effort, fast=True, witness=False)
     # An answer is a change, so the certificate bounds it; a set of features is a smaller set of moves.
-    bounds = np.array([bracket(each.voter, each.moves, out.rows, fast).radius for each in asked])
+    bounds = np.array([each.bounds(out.rows, effort=fast).radius for each in asked])
     bounds[:, out.targets == out.codes] = 0.0
     order = np.argsort(bounds, axis=0, kind="stable")
     for turn in range(min(len(subsets), _SOLVED)):

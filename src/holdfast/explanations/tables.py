@@ -4,12 +4,23 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from holdfast.certificates.voting import Voter
 
-def as_table(points: np.ndarray, X, row: np.ndarray):
+
+def as_table(points: np.ndarray, X, row: np.ndarray, voter: Voter):
     """Points as an array, or as a data frame with the columns of X and, for each point, the index of its row.
 
-    Columns of whole numbers or of True and False stay so if every value allows it.
+    Columns of whole numbers or of True and False stay so if every value allows it. Words are those of the row; where
+    there is no point all is NaN.
     """
+    if not voter.encoding.plain:
+        given = X.iloc[row] if hasattr(X, "iloc") else np.asarray(X, dtype=object)[row]
+        table = voter.as_given(np.nan_to_num(points), given)
+        missing = ~np.isfinite(points).all(axis=1)
+        if missing.any():
+            table = table.astype(object)
+            table[missing] = np.nan
+        return table.infer_objects() if missing.any() and hasattr(table, "iloc") else table
     if not hasattr(X, "columns"):
         return points
     from pandas import DataFrame  # installed: X is one of its frames

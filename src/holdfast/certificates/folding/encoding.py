@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from holdfast.certificates.threat import Moves
+from holdfast.certificates.moves import Moves
 
 NEUTRAL = {"unit": 1.0, "lower": -np.inf, "upper": np.inf}  # what stands for "no limit" in an array of Moves
 

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from holdfast.affine import Affine
+from holdfast.certificates.moves import Moves
 from holdfast.certificates.problems import LinearProblem, NeighborProblem, Problem
 from holdfast.certificates.rounding import UNIT_ROUNDOFF, kappa
-from holdfast.certificates.threat import Moves
 from holdfast.numerics.threads import single_threaded_blas
 
 if TYPE_CHECKING:

@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from holdfast.certificates.moves import Moves
 from holdfast.certificates.norms import Norm
-from holdfast.certificates.threat import Moves
 
 _ROUNDED = 1e-9  # of the terms of a relation: by so much a witness may pass it
 

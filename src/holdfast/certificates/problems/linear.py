@@ -4,8 +4,8 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from holdfast.certificates.moves import Moves
 from holdfast.certificates.problems.base import Problem
-from holdfast.certificates.threat import Moves
 
 
 @dataclass(frozen=True, eq=False)

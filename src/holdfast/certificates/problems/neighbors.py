@@ -8,9 +8,9 @@ import numpy as np
 from holdfast.certificates.coordinates import MoveCoordinates
 from holdfast.certificates.kernels.order_statistics import VoteRule
 from holdfast.certificates.kernels.voting import vote_rows
+from holdfast.certificates.moves import Moves
 from holdfast.certificates.norms import L2
 from holdfast.certificates.problems.base import Problem
-from holdfast.certificates.threat import Moves
 
 
 @dataclass(frozen=True, eq=False)

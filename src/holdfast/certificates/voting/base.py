@@ -10,7 +10,7 @@ import numpy as np
 from holdfast.affine import Affine
 from holdfast.certificates.folding import Encoding, Fold, Front
 from holdfast.certificates.problems import Problem
-from holdfast.certificates.threat import Moves, Threat
+from holdfast.certificates.threat import Moves
 from holdfast.numerics.frames import with_names
 
 
@@ -56,11 +56,6 @@ class Voter(ABC):
         """
         names = self.feature_names
         return {j if names is None else str(names[j]): at for j, at in self.encoding.indicators.items()}
-
-    def moves(self, threat: Threat) -> Moves:
-        """The threat, on the user's columns, as moves of encoded rows."""
-        encoding = self.encoding
-        return encoding.moves(threat.moves(encoding.n_columns, self.feature_names))
 
     def check_rows(self, X) -> np.ndarray:
         """Rows as float64, encoded; other columns than the model's are refused as ``predict`` does."""

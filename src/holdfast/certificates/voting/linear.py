@@ -17,8 +17,8 @@ from sklearn.svm import SVC, LinearSVC
 
 from holdfast.affine import Affine
 from holdfast.certificates.folding import Fold
+from holdfast.certificates.moves import Moves
 from holdfast.certificates.problems import LinearProblem
-from holdfast.certificates.threat import Moves
 from holdfast.certificates.voting.base import Voter
 from holdfast.numerics.frames import with_names
 

@@ -9,8 +9,8 @@ from sklearn.neighbors import KNeighborsClassifier
 
 from holdfast.affine import Affine
 from holdfast.certificates.folding import Fold
+from holdfast.certificates.moves import Moves
 from holdfast.certificates.problems import NeighborProblem
-from holdfast.certificates.threat import Moves
 from holdfast.certificates.voting.base import Voter
 from holdfast.certificates.voting.reference import check_reference, stored_points
 from holdfast.constraints.search import nearest_by_class
