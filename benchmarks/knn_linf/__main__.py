@@ -22,6 +22,9 @@ def main() -> None:
     parser.add_argument("sets", nargs="*", help=f"of {', '.join(SETS)}; all by default")
     parser.add_argument("--nodes", type=int, default=2000, help="nodes of the search, a row (default: 2000)")
     parser.add_argument("--k", type=int, nargs="+", default=[1, 3, 5, 7])
+    parser.add_argument(
+        "--epsilon", type=float, nargs="+", help="sizes of moves; those of the published tables by default"
+    )
     chosen = parser.parse_args()
     if unknown := set(chosen.sets) - set(SETS):
         parser.error(f"no such set: {', '.join(sorted(unknown))}")
@@ -32,7 +35,7 @@ def main() -> None:
         data = prepare(entry, folder)
         rows = [
             row
-            for epsilon in entry.epsilons
+            for epsilon in chosen.epsilon or entry.epsilons
             for k in chosen.k
             for row in measure(entry, data, k, epsilon, chosen.nodes)
         ]

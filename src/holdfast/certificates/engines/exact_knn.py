@@ -53,7 +53,7 @@ def _exact_knn(
     beyond; then the lower bound stays below the upper.
     """
     m, space = len(queries), SearchSpace.of(problem)
-    if budget.at is None:
+    if budget.at is None or problem.coordinates.lipschitz == 0.0:
         start, rounding = lower_bounds(problem, queries, prediction, inputs, n_jobs)
     else:
         start, rounding = np.zeros(m), query_rounding(problem, queries, inputs)
@@ -97,7 +97,7 @@ def _search(problem, space: SearchSpace, u, y: int, kinds, start: float, roundin
         tree = empty_tree(min(_CAPACITY, 64 + 64 * budget.nodes), problem.n_neighbors, space.to_input.shape[1] + 1)
         status = tree.status[0]
         status["best"], status["horizon"] = best, horizon
-        status["enough"] = -1.0 if budget.at is None else budget.at
+        status["enough"] = -1.0 if budget.at is None else budget.at * (1.0 - 1e-12)  # however its length is summed
         open_ = roots < min(best * CLOSE, horizon)
         status["closed"] = roots[~open_].min(initial=np.inf)
         for kind in np.flatnonzero(open_):

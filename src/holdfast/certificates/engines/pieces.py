@@ -43,7 +43,7 @@ def within_reach(
     coordinates, k, lipschitz = problem.coordinates, problem.n_neighbors, problem.coordinates.lipschitz
     work = empty_impostors(D.size, problem.slopes.shape[1], problem.rule)
     # Inside a box E may count for moves up to the horizon (Lemma F4); the ellipsoid's is without.
-    boxed = limits[0] is not None and problem.norm.uses_box and np.isfinite(horizon)
+    boxed = problem.moves.confined and problem.norm.uses_box and np.isfinite(horizon)
     sides, far = ((limits[0], limits[1]), horizon) if boxed else ((None, None), 0.0)
     bound, count = live_impostors(
         problem.slopes, problem.labels, problem.rule, y, rounding, *sides, far, D, horizon, work

@@ -22,7 +22,8 @@ class SearchSpace:
         The dual length of a slope if the norm is not quadratic.
     sigma : float
     limited : bool
-        Whether there is a box or a relation.
+        Whether the kernels are given a box: there is one, or a relation, or the norm is not quadratic, for which they
+        are compiled only once, a box without sides included.
     relations : ndarray of shape (n_relations, s)
         Rows of the relations, for ``relations · z ≥ least``, times ``factors``: powers of two that make them no longer
         than the slopes may be, so that they round no more than these.
@@ -58,7 +59,7 @@ class SearchSpace:
         longest = max(problem.largest * coordinates.growth / sigma, 1e-300)
         factors = 2.0 ** np.floor(np.log2(longest / np.linalg.norm(relations[kept], axis=1)))
         rows = np.ascontiguousarray(relations[kept] * factors[:, None])
-        limited = moves.confined or moves.relations is not None
+        limited = moves.confined or moves.relations is not None or ball is not None
         return cls(slopes, to_input, ball, sigma, limited, rows, factors, kept)
 
     def limits(self, problem: NeighborProblem, inputs: np.ndarray | None, m: int):
