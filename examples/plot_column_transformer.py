@@ -2,8 +2,8 @@
 A table with words and gaps
 ===========================
 
-The pipeline that most tables need: numbers are filled in and scaled, words become one-hot columns, neighbours vote. It is
-certified as it is, in the units of the table; words and filled-in numbers stand still.
+The pipeline that most tables need: numbers are filled in and scaled, words become one-hot columns, neighbours vote.
+It is certified as it is, in the units of the table; words and filled-in numbers stand still.
 """
 
 import matplotlib.pyplot as plt
@@ -49,7 +49,8 @@ print(certificate)
 print(certificate.to_frame().head())
 
 # %%
-# The closest rows with another answer have the columns of the table: the job is what it was, a missing income is still missing.
+# The closest rows with another answer have the columns of the table: the job is what it was, a missing income is
+# still missing.
 
 print(loans[test].head().join(certificate.adversarial.head().add_suffix(", moved")).round(1).T)
 
