@@ -42,6 +42,8 @@ class Monotone:
 
     def images(self, probe: np.ndarray) -> np.ndarray:
         """The step's own ``transform`` of rows (m, width); NaN where it has none."""
+        positive = getattr(self.step, "method", None) == "box-cox"  # which refuses other rows
+        probe = np.where(np.isfinite(probe) & (probe > 0 if positive else True), probe, np.nan)
         names = getattr(self.step, "feature_names_in_", None)
         if names is not None:
             from pandas import DataFrame  # installed: the names came from a data frame
