@@ -13,6 +13,7 @@ from holdfast.certificates.kernels.rounding import Rounding, slack
 from holdfast.certificates.kernels.search_tree import CLOSE, Tree, empty_tree
 from holdfast.certificates.problems import Bounds, Budget, NeighborProblem, Problem
 from holdfast.certificates.rounding import rounding_of
+from holdfast.numerics.sums import product_by_rows
 from holdfast.numerics.threads import map_blocks
 
 _CAPACITY = 20_000  # nodes that can wait; as many as the default budget of the engine solves
@@ -69,7 +70,7 @@ def search_moves(
         lower[t] = _search(problem, queries[t], int(prediction[t]), start[t], own, down, up, budget, z[t])
 
     map_blocks(row, range(m), n_jobs)
-    return lower, z @ problem.coordinates.to_input.T
+    return lower, product_by_rows(z, problem.coordinates.to_input)
 
 
 def _search(problem, u, y: int, start: float, rounding: Rounding, down, up, budget: Budget, best_z) -> float:

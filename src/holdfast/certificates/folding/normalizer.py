@@ -6,6 +6,7 @@ from holdfast.affine import Affine
 from holdfast.certificates.problems import Bounds
 from holdfast.certificates.rounding import kappa
 from holdfast.certificates.threat import Moves
+from holdfast.numerics.sums import product_by_rows
 
 # scikit-learn leaves rows alone that are shorter than this.
 SHORTEST = 10 * np.finfo(float).eps
@@ -40,7 +41,7 @@ def bounds_before_normalizer(before: Affine, moves: Moves, rows: np.ndarray, cho
     length = np.linalg.norm(Z, axis=1)
     # z as computed is off by ``relative · size`` before a move, and by ``relative · (size + growth · R)`` after one of
     # size R; its length by ``relative`` (Lemma S2).
-    size = np.linalg.norm(np.abs(rows) @ before.absolute.T, axis=1) + before.scale
+    size = np.linalg.norm(product_by_rows(np.abs(rows), before.absolute), axis=1) + before.scale
     relative = kappa(before.W.shape[0], before.W.shape[1], before.n_steps)
     r = np.clip(chord - 2.0 * relative, 0.0, np.sqrt(2.0))
     columns, absolute = moves.in_units(before.W), moves.in_units(before.absolute)

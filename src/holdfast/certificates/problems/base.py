@@ -8,6 +8,7 @@ import numpy as np
 
 from holdfast.certificates.norms import Norm
 from holdfast.certificates.threat import Moves
+from holdfast.numerics.sums import product_by_rows
 
 
 class Bounds(NamedTuple):
@@ -123,7 +124,7 @@ class Problem(ABC):
         if up.size:
             move = np.clip(move, -down, up)
         delta = self.moves.spread(move, self.T.shape[1])
-        changed = self.vote(queries + np.nan_to_num(delta) @ self.T.T) != prediction
+        changed = self.vote(queries + product_by_rows(np.nan_to_num(delta), self.T)) != prediction
         kept = changed & np.isfinite(delta).all(axis=1)
         upper = np.full(m, np.inf)
         upper[kept] = self.moves.free_norm.lengths(move[kept])
