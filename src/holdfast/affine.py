@@ -11,6 +11,9 @@ from sklearn.preprocessing import FunctionTransformer, MaxAbsScaler, MinMaxScale
 from sklearn.utils.validation import check_is_fitted
 
 from holdfast.numerics.frames import with_names
+from holdfast.numerics.sums import product_by_rows
+
+_BLOCK = 1024  # rows: as many as are certified at once. More are the rows of a model, which are always the same
 
 
 @dataclass(frozen=True)
@@ -53,8 +56,9 @@ class Affine:
         return float(np.linalg.norm(self.cancellation))
 
     def __call__(self, X: np.ndarray) -> np.ndarray:
-        """The images of rows."""
-        return X @ self.W.T + self.w0
+        """The images of rows; of a block of queries each alone, so that it does not depend on the others."""
+        mapped = product_by_rows(X, self.W) if len(X) <= _BLOCK else X @ self.W.T
+        return mapped + self.w0
 
     def magnitudes(self, X: np.ndarray) -> np.ndarray:
         """``|W_2| |W_1| |x|`` and what cancels, for each row and coordinate: rounding errors are a small part of it."""

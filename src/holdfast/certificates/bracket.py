@@ -15,6 +15,7 @@ from holdfast.certificates.voting import NeighborVoter, Voter
 from holdfast.certificates.warped import warped_bounds
 from holdfast.certificates.witnesses.segment import segment
 from holdfast.certificates.witnesses.walk import walk
+from holdfast.numerics.sums import product_by_rows
 from holdfast.numerics.threads import single_threaded_blas
 
 _BLOCK = 256  # rows between two reports of progress; four times as many if there are many reference points
@@ -247,6 +248,6 @@ def _ends(voter: Voter, moves: Moves, rows: np.ndarray, codes: np.ndarray, n_job
     length = 1.0 if chain.after is None else np.linalg.norm(chain.before(rows), axis=1, keepdims=True)
     for place in voter.opponents(queries, codes, n_jobs):
         moved = rows.copy()
-        moved[:, free] += (place - queries) * length @ back.T
+        moved[:, free] += product_by_rows((place - queries) * length, back)
         moved[~np.isfinite(place).all(axis=1)] = np.nan
         yield moves.enforce(moved, rows)

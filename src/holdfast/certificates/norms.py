@@ -9,6 +9,7 @@ from scipy.linalg import cholesky, solve_triangular
 from holdfast.certificates.coordinates import MoveCoordinates
 from holdfast.certificates.kernels.halfspace import EUCLIDEAN, MAX, SUM, box_distance
 from holdfast.geometry.shape import check_shape
+from holdfast.numerics.sums import product_by_rows
 
 
 class Norm(ABC):
@@ -73,6 +74,7 @@ class L2(Norm):
 
     def lengths(self, delta: np.ndarray) -> np.ndarray:
         """``‖δ‖₂`` of each row; squares that would over- or underflow are scaled first."""
+        delta = np.ascontiguousarray(delta)  # columns that were picked lie in another order: so would be the sums
         lengths = np.sqrt(np.einsum("md,md->m", delta, delta))
         largest = np.abs(delta).max(axis=1, initial=0.0)
         extreme = np.flatnonzero((largest > 0) & ((largest < 1e-140) | (largest > 1e140)) & np.isfinite(largest))
@@ -113,7 +115,8 @@ class Ellipsoid(Norm):
 
     def lengths(self, delta: np.ndarray) -> np.ndarray:
         """``√(δᵀ A0 δ)`` of each row."""
-        return np.sqrt(np.maximum(np.einsum("md,de,me->m", delta, self.A0, delta, optimize=True), 0.0))
+        delta = np.ascontiguousarray(delta)
+        return np.sqrt(np.maximum(np.einsum("md,md->m", product_by_rows(delta, self.A0), delta), 0.0))
 
     def dual_lengths(self, A: np.ndarray) -> np.ndarray:
         """``√(aᵀ A0⁻¹ a)`` of each row."""
@@ -192,7 +195,7 @@ class L1(Norm):
 
     def lengths(self, delta: np.ndarray) -> np.ndarray:
         """``Σ |δ_i|`` of each row."""
-        return np.abs(delta).sum(axis=1)
+        return np.abs(np.ascontiguousarray(delta)).sum(axis=1)
 
     def dual_lengths(self, A: np.ndarray) -> np.ndarray:
         """``max |a_i|`` of each row."""

@@ -28,6 +28,7 @@ import numpy as np
 
 from holdfast.certificates.kernels.rounding import Rounding
 from holdfast.certificates.problems import LinearProblem, NeighborProblem
+from holdfast.numerics.sums import product_by_rows
 
 UNIT_ROUNDOFF = 2.0**-53
 LEAST_UNITS = 64.0  # K where few steps come before the vote
@@ -62,7 +63,7 @@ def query_rounding(problem: NeighborProblem, queries: np.ndarray, inputs: np.nda
     """
     S = np.maximum(problem.largest, np.linalg.norm(queries, axis=1)) + problem.scale
     if inputs is not None:
-        S = S + np.linalg.norm(np.abs(inputs) @ problem.absolute.T, axis=1)
+        S = S + np.linalg.norm(product_by_rows(np.abs(inputs), problem.absolute), axis=1)
     coordinates = problem.coordinates
     return Rounding(
         kappa(problem.T.shape[0], problem.T.shape[1], problem.n_steps, problem.shared),
@@ -80,7 +81,7 @@ def score_rounding(problem: LinearProblem, inputs: np.ndarray | None, m: int) ->
     unit = kappa(problem.T.shape[0], problem.T.shape[1], problem.n_steps)
     size = np.broadcast_to(problem.cancellation, (m, problem.n_classes))
     if inputs is not None:
-        size = size + np.abs(inputs) @ problem.absolute.T
+        size = size + product_by_rows(np.abs(inputs), problem.absolute)
     rate = problem.moves.free_norm.absolute_lengths(problem.moves.in_units(problem.absolute))
     return unit * size * (1 + 1e-12), unit * rate * (1 + 1e-12)
 

@@ -65,3 +65,27 @@ def round_to_bits(x: np.ndarray, bits: int = 24) -> np.ndarray:
     unit = np.ldexp(1.0, max(int(np.frexp(largest)[1]) - bits, -1000))
     shift = np.ldexp(1.5 * unit, 52)  # numbers of this size are multiples of the unit: adding it rounds to one
     return (x + shift) - shift
+
+
+def product_by_rows(A: np.ndarray, B: np.ndarray) -> np.ndarray:
+    """``A Bᵀ``, in which a row of A gives the same bits whatever rows are beside it.
+
+    A matrix product of BLAS sums in an order that depends on the number of rows. This one takes about four times as
+    long, which is little where A is a block of queries.
+
+    Parameters
+    ----------
+    A : ndarray of shape (m, d)
+    B : ndarray of shape (r, d)
+
+    Returns
+    -------
+    ndarray of shape (m, r)
+
+    Examples
+    --------
+    >>> A, B = np.linspace(0.0, 1.0, 35).reshape(5, 7), np.linspace(1.0, 2.0, 21).reshape(3, 7)
+    >>> bool((product_by_rows(A, B)[2:3] == product_by_rows(A[2:3], B)).all())
+    True
+    """
+    return np.einsum("mi,ri->mr", np.ascontiguousarray(A), np.ascontiguousarray(B))

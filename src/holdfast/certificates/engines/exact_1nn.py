@@ -7,6 +7,7 @@ from holdfast.certificates.kernels.active_set import empty_active_set
 from holdfast.certificates.kernels.nearest import Voters, empty_workspace, nearest_changes
 from holdfast.certificates.problems import Bounds, Budget, NeighborProblem, Problem
 from holdfast.certificates.rounding import query_rounding
+from holdfast.numerics.sums import product_by_rows
 from holdfast.numerics.threads import map_blocks
 
 _QUERIES = 16  # queries in one block of work
@@ -51,7 +52,7 @@ def _exact_1nn(
         )  # fmt: skip
 
     map_blocks(block, [slice(start, min(start + _QUERIES, m)) for start in range(0, m, _QUERIES)], n_jobs)
-    return problem.bounds(queries, prediction, inputs, lower, z @ coordinates.to_input.T)
+    return problem.bounds(queries, prediction, inputs, lower, product_by_rows(z, coordinates.to_input))
 
 
 def _handles(problem: Problem) -> bool:

@@ -14,6 +14,7 @@ from holdfast.certificates.kernels.rounding import Rounding
 from holdfast.certificates.kernels.search_tree import CLOSE, Tree, empty_tree
 from holdfast.certificates.problems import Bounds, Budget, NeighborProblem, Problem
 from holdfast.certificates.rounding import query_rounding, rounding_of
+from holdfast.numerics.sums import product_by_rows
 from holdfast.numerics.threads import map_blocks
 
 _ABOVE = 1.0 + 1e-9  # a verdict at one size is sought a hair beyond it, where rounding cannot hide it
@@ -67,7 +68,7 @@ def _exact_knn(
         lower[t] = _search(problem, space, queries[t], y, kinds[y], start[t], own, limits, budget, z[t])
 
     map_blocks(row, range(m), n_jobs)
-    return problem.bounds(queries, prediction, inputs, lower, z @ space.to_input.T)
+    return problem.bounds(queries, prediction, inputs, lower, product_by_rows(z, space.to_input))
 
 
 def _search(problem, space: SearchSpace, u, y: int, kinds, start: float, rounding: Rounding, limits, budget, best_z):

@@ -10,6 +10,7 @@ from holdfast.affine import Affine
 from holdfast.certificates.moves import Moves
 from holdfast.certificates.problems import LinearProblem, NeighborProblem, Problem
 from holdfast.certificates.rounding import UNIT_ROUNDOFF, kappa
+from holdfast.numerics.sums import product_by_rows
 from holdfast.numerics.threads import single_threaded_blas
 
 if TYPE_CHECKING:
@@ -67,7 +68,7 @@ def radii_before_normalizer(problem: Problem, fold: "Fold", moves: Moves, rows: 
     cone = _Cones(fold.before, moves)
     rule: Callable[..., float] = _neighbor_radius if isinstance(problem, NeighborProblem) else _linear_radius
     Z, U = fold.before(rows), fold(rows)
-    size = np.linalg.norm(np.abs(rows) @ fold.before.absolute.T, axis=1) + fold.before.scale
+    size = np.linalg.norm(product_by_rows(np.abs(rows), fold.before.absolute), axis=1) + fold.before.scale
     out = np.zeros(len(rows))
     with single_threaded_blas():  # small matrices
         for t, (z, u, y) in enumerate(zip(Z, U, codes, strict=True)):

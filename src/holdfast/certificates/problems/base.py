@@ -8,6 +8,7 @@ import numpy as np
 
 from holdfast.certificates.moves import Moves
 from holdfast.certificates.norms import Norm
+from holdfast.numerics.sums import product_by_rows
 
 _ROUNDED = 1e-9  # of the terms of a relation: by so much a witness may pass it
 
@@ -126,7 +127,7 @@ class Problem(ABC):
         if up.size:
             move = np.clip(move, -down, up)
         delta = self.moves.spread(move, self.T.shape[1])
-        changed = self.vote(queries + np.nan_to_num(delta) @ self.T.T) != prediction
+        changed = self.vote(queries + product_by_rows(np.nan_to_num(delta), self.T)) != prediction
         kept = changed & np.isfinite(delta).all(axis=1) & self._keeps_relations(inputs, delta)
         upper = np.full(m, np.inf)
         upper[kept] = self.moves.free_norm.lengths(move[kept])
