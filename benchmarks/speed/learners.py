@@ -21,8 +21,8 @@ _SEEDED = {**_ONE, "random_state": 0}
 # What the tables call it -> (peer, settings).
 LEARNERS: dict[str, tuple[str, dict[str, Any]]] = {
     "Euclidean": ("holdfast-learner", {"learner": "Euclidean"}),
-    "LMNN": ("holdfast-learner", {"learner": "LMNN", **_ONE}),
-    "LMNN-PL": ("holdfast-learner", {"learner": "LMNN", "perturbation": _PL, **_ONE}),
+    "LMNN": ("holdfast-learner", {"learner": "LMNN", "mu": 0.5, "perturbation": None, **_ONE}),
+    "LMNN-PL": ("holdfast-learner", {"learner": "LMNN", "mu": 0.5, "perturbation": _PL, **_ONE}),
     "Reduced LMNN": ("holdfast-learner", {"learner": "Reduced"}),  # behind a PCA that keeps 95 % of the variance
     "SCML": ("holdfast-learner", {"learner": "SCML", **_SEEDED}),
     "SCML-PL": ("holdfast-learner", {"learner": "SCML", "perturbation": _PL, **_SEEDED}),

@@ -24,7 +24,8 @@ def poisoning_tolerance(model, X, *, reference=None, n_jobs: int | None = None) 
     differ by less than 1e-9 of the squared magnitudes behind them, which rounding could not separate for certain.
 
     It is about the *vote*: the metric and the steps before it are taken as they are. If the labels in
-    question also shaped them (a learner fitted on the same data, rows dropped by ``prune``), a flip could move them, and
+    question also shaped them (a learner fitted on the same data, rows dropped by ``prune``), a flip could move them,
+    and
     the number is no guarantee for the refitted model. It is one for the Euclidean distance, for a metric
     fixed beforehand, and for one learned on other, trusted data.
 

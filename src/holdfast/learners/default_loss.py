@@ -8,8 +8,8 @@ from holdfast.terms import Perturbation, Push
 
 AUTO = "auto"
 
-# Chosen by measurement over 13 UCI sets, 8 larger ones and raw units (benchmarks/frontier/README.md): margins of a quarter
-# of the distance to impostors, and a loss that is at most a third of the hinge's margin.
+# Chosen by measurement over 13 UCI sets, 8 larger ones and raw units (benchmarks/frontier/README.md): margins of a
+# quarter of the distance to impostors, and a loss that is at most a third of the hinge's margin.
 _TAU = 0.25  # of the root mean square distance to impostors
 _STRENGTH = 0.3  # weight · tau²: the most that the loss can add
 

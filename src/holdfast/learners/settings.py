@@ -20,7 +20,7 @@ def check_solver(solver) -> Solver:
 
 
 def check_perturbation(perturbation, takes_auto: bool = False) -> None:
-    """Raise ``ValueError`` unless this is None, a good :class:`~holdfast.Perturbation`, or "auto" where that is known."""
+    """Raise ``ValueError`` unless this is None, a good :class:`~holdfast.Perturbation` or, where known, "auto"."""
     if perturbation is None or (takes_auto and isinstance(perturbation, str) and perturbation == AUTO):
         return
     if not isinstance(perturbation, Perturbation):
