@@ -54,8 +54,8 @@ def attack(model, X, y=None, **options) -> Attack:
         y is not used: the prediction is attacked, right or wrong.
     **options
         Those of :func:`holdfast.certify`: threat, at, norm, reference, lower, upper, frozen, method, budget, n_jobs,
-        verbose. Moved rows keep every limit of the threat. ``method="lower"`` leaves the exact searches out; ``at`` seeks
-        only moves up to that size.
+        verbose. Moved rows keep every limit of the threat. ``method="lower"`` leaves the exact searches out; ``at``
+        seeks only moves up to that size.
 
     Returns
     -------
