@@ -53,8 +53,9 @@ def attack(model, X, y=None, **options) -> Attack:
     model, X, y : as for :func:`holdfast.certify`
         y is not used: the prediction is attacked, right or wrong.
     **options
-        Those of :func:`holdfast.certify`: norm, reference, lower, upper, frozen, method, budget, n_jobs,
-        verbose. ``method="lower"`` leaves the exact searches out.
+        Those of :func:`holdfast.certify`: threat, at, norm, reference, lower, upper, frozen, method, budget, n_jobs,
+        verbose. Moved rows keep every limit of the threat. ``method="lower"`` leaves the exact searches out; ``at``
+        seeks only moves up to that size.
 
     Returns
     -------
