@@ -12,7 +12,7 @@ from holdfast.certificates.folding import Fold
 from holdfast.certificates.moves import Moves
 from holdfast.certificates.problems import NeighborProblem
 from holdfast.certificates.voting.base import Voter
-from holdfast.certificates.voting.reference import check_reference, stored_points
+from holdfast.certificates.voting.reference import check_reference, shows_points, stored_points
 from holdfast.constraints.search import nearest_by_class
 from holdfast.metric import check_metric
 
@@ -109,12 +109,13 @@ def read_scikit_learn(model, last: KNeighborsClassifier, steps: Fold, n_features
     if not 1 <= k <= last.n_samples_fit_:
         raise ValueError(f"n_neighbors must be between 1 and {last.n_samples_fit_}, the training rows; got {k}.")
     chain = steps if metric is None else steps.then(metric)
-    if reference is None:
-        points, codes = stored_points(last)
+    given = None if reference is None else check_reference(last, reference, steps, n_features)
+    if given is None or shows_points(last):  # the model's own points, to the last bit
+        points, codes = stored_points(last, asked=given is not None)
         own = Affine.identity(points.shape[1]) if metric is None else metric
         mapped, scale = own(points), float(np.linalg.norm(np.abs(points) @ own.absolute.T, axis=1).max())
     else:
-        rows, labels = check_reference(last, reference, steps, n_features)
+        rows, labels = given
         codes = np.searchsorted(last.classes_, labels)
         mapped, scale = chain(rows), float(chain.sizes(rows).max())
     return NeighborVoter(model, chain, last.classes_, n_features, mapped, codes, k, "lowest", False, scale)

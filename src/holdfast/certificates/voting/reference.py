@@ -46,11 +46,17 @@ def check_reference(knn: KNeighborsClassifier, reference, steps: Fold, n_feature
     return rows, labels
 
 
-def stored_points(knn: KNeighborsClassifier) -> tuple[np.ndarray, np.ndarray]:
+def shows_points(knn: KNeighborsClassifier) -> bool:
+    """Whether this version of scikit-learn lets the points of a model be seen."""
+    return _stored(knn)[0] is not None
+
+
+def stored_points(knn: KNeighborsClassifier, asked: bool = False) -> tuple[np.ndarray, np.ndarray]:
     """The points and class codes that the model votes with, as this version of scikit-learn stores them.
 
     They are no public attribute, so the model is asked about every one of them (``kneighbors``, ``predict``): its
-    nearest point must be the point itself, with its label. Where they cannot be seen, ``reference`` must be given.
+    nearest point must be the point itself, with its label; not if it was ``asked`` about the reference rows, which are
+    the same. Where they cannot be seen, ``reference`` must be given.
     """
     points, codes = _stored(knn)
     if points is None or codes is None or len(points) != knn.n_samples_fit_ or len(codes) != len(points):
@@ -60,7 +66,8 @@ def stored_points(knn: KNeighborsClassifier) -> tuple[np.ndarray, np.ndarray]:
         )
     refuse_single_precision("The model's own rows", points)
     points = check_array(points, dtype=np.float64)
-    _ask_model(knn, points, knn.classes_[codes], np.linalg.norm(points, axis=1) + 1e-300, None)
+    if not asked:
+        _ask_model(knn, points, knn.classes_[codes], np.linalg.norm(points, axis=1) + 1e-300, None)
     return points, codes
 
 
