@@ -110,7 +110,7 @@ def test_predict(folder):
 
 
 def test_certify(folder):
-    options = ("certify", "result/model.holdfast", "flowers.csv", "--target", "kind", "--allow-unknown")
+    options = ("certify", "result/models/knn.holdfast", "flowers.csv", "--target", "kind", "--allow-unknown")
     done = run(*options, "--out", "certificates.parquet", cwd=folder)
     assert "certified accuracy" in done.stdout
     frame = pd.read_parquet(folder / "certificates.parquet")
