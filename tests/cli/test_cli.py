@@ -31,6 +31,7 @@ def run(*arguments, cwd, code=0, **environment):
         [PROGRAM, *map(str, arguments)],
         cwd=cwd,
         env={**ENVIRONMENT, **environment},
+        stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
         timeout=300,
