@@ -31,6 +31,7 @@ def run(*arguments, cwd, code=0, **environment):
         [PROGRAM, *map(str, arguments)],
         cwd=cwd,
         env={**ENVIRONMENT, **environment},
+        stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
         timeout=300,
@@ -110,7 +111,7 @@ def test_predict(folder):
 
 
 def test_certify(folder):
-    options = ("certify", "result/model.holdfast", "flowers.csv", "--target", "kind", "--allow-unknown")
+    options = ("certify", "result/models/knn.holdfast", "flowers.csv", "--target", "kind", "--allow-unknown")
     done = run(*options, "--out", "certificates.parquet", cwd=folder)
     assert "certified accuracy" in done.stdout
     frame = pd.read_parquet(folder / "certificates.parquet")

@@ -147,9 +147,8 @@ def _cleaner(own: Compared, others: list[Compared]) -> list[str]:
     if best is None or best.scores["balanced_accuracy"] <= own.scores["balanced_accuracy"] + 1e-9:
         return []
     return [
-        f"Without moves {best.method} is right more often: {percent(best.scores['accuracy'])} of the rows against "
-        f"{percent(own.scores['accuracy'])}, balanced {percent(best.scores['balanced_accuracy'])} against "
-        f"{percent(own.scores['balanced_accuracy'])}."
+        f"Without moves {best.method} is right more often, every class counted alike: "
+        f"{percent(best.scores['balanced_accuracy'])} against {percent(own.scores['balanced_accuracy'])}."
     ]
 
 

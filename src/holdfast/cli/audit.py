@@ -93,6 +93,7 @@ def audit_command(
             n_neighbors=neighbors, n_draws=draws, test_size=test_size, budget=budget, categorical=categorical or (),
             dates=dates or (), repairs=repairs, random_state=seed, n_jobs=jobs, progress=progress,
         )  # fmt: skip
+        progress("Writing the report", 0, 1)
         summary = summarise(result)
         paths = write_audit(result, folder, force, summary)
     if json:

@@ -13,6 +13,7 @@ from holdfast.numerics.formatting import short_name
 MAX_CATEGORIES = 100  # of a column; one with more is most likely an identifier
 ROWS_PER_CATEGORY = 3  # on average; with fewer a category says nothing of new rows
 _NUMBER_INSIDE = re.compile(r"[^\d+-]{0,4}\s?[+-]?\d[\d.,'\u00a0\u202f ]*\s?[^\d\s]{0,4}")
+_PLAIN = re.compile(r"[+-]?\d+(\.\d+)?([eE][+-]?\d+)?")
 _TEXT_LENGTH = 30  # characters on average, with spaces
 
 
@@ -25,7 +26,7 @@ def check_categories(table: TableView) -> Iterator[Finding]:
     """Each column of words is one kind of these, or none; all are refused until the user decides."""
     for name, words in table.words.items():
         distinct = len(set(words))
-        if not words or name in table.categorical:
+        if not words or name in table.categorical or _mostly_plain_numbers(words):
             continue
         example = short_name(words[0])[:40]
         if looks_like_dates(words):
@@ -57,6 +58,11 @@ def check_date_columns(table: TableView) -> Iterator[Finding]:
                 str(name), "date", "holds dates (as days since 1970, or leave it out with --drop)",
                 flag_for("--dates", str(name)), fatal=True,
             )  # fmt: skip
+
+
+def _mostly_plain_numbers(words: list[str]) -> bool:
+    """True if more than half are numbers: a few words among them are refused by the encoder, which names the row."""
+    return sum(bool(_PLAIN.fullmatch(w.strip())) for w in words) > 0.5 * len(words)
 
 
 def _is_number_in_words(words: list[str]) -> bool:
