@@ -1,0 +1,38 @@
+import pandas as pd
+
+from benchmarks.frontier.__main__ import keep, run
+from benchmarks.frontier.cell import Cell, run_cell
+from benchmarks.frontier.data import development_round, table_round
+from benchmarks.frontier.tables import table
+
+
+def test_development_splits_are_not_those_of_the_table():
+    ours, theirs = development_round("iris", 0), table_round("iris", 0)
+    assert len(ours.y_train) == len(theirs.y_train)
+    assert {tuple(row) for row in ours.X_test} != {tuple(row) for row in theirs.X_test}
+
+
+def test_a_cell_certifies_no_more_than_it_gets_right(tmp_path):
+    rows = run_cell(Cell("iris", "linear SVM", 0))
+    values = [row["value"] for row in rows]
+    assert [row["radius"] for row in rows] == [0.0, 0.1, 0.2, 0.3]
+    assert values == sorted(values, reverse=True)
+
+
+def test_a_run_goes_on_where_it_was(tmp_path, capsys, monkeypatch):
+    arguments = (tmp_path, 1, ["iris"], ["gradient boosting", "adversarial pruning"], False)
+    run(*arguments)
+    assert capsys.readouterr().out.count("round 0") == 2
+    run(*arguments)
+    assert capsys.readouterr().out == ""
+    from benchmarks.frontier import __main__ as command
+
+    monkeypatch.setattr(command, "RESULTS", tmp_path)
+    keep(tmp_path)
+    assert len(pd.read_csv(tmp_path / "rows.csv")) == 5
+
+
+def test_the_table_reads_the_rows_that_are_kept():
+    text = table()
+    assert "RobustClassifierCV" in text
+    assert "LMNN-PL" in text
