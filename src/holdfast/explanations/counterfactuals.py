@@ -113,7 +113,7 @@ def counterfactuals(
         raise ValueError(f"diverse must be 'features' or 'points'; got {diverse!r}.")
     voter = voter_for(model, reference)
     rows = voter.check_rows(X)
-    moves = (Threat() if threat is None else threat).moves(voter.n_features, voter.feature_names)
+    moves = _moves(voter, Threat() if threat is None else threat)
     codes = voter.predict(rows)
     targets = target_codes(voter, target, len(rows))
     data = reference_rows(voter, reference)
@@ -152,6 +152,16 @@ def target_codes(voter: Voter, target, m: int) -> np.ndarray:
     return np.broadcast_to(np.searchsorted(voter.classes, asked), (m,)).astype(np.int64)
 
 
+def _moves(voter: Voter, threat: Threat) -> Moves:
+    """The threat as moves of the rows that the voter takes; changes of categories, which are not searched, are refused."""
+    for name in ("free", "categories"):
+        if getattr(threat, name, None) is not None:
+            raise ValueError(f"counterfactuals changes numbers, not categories: leave {name} out of the Threat.")
+    if hasattr(voter, "moves"):  # rows that are encoded behind the model's own columns
+        return voter.moves(threat)
+    return threat.moves(voter.n_features, voter.feature_names)
+
+
 def _question(
     voter: Voter, moves: Moves, effort: Effort, slack: float, near: bool | None, data: np.ndarray | None
 ) -> Question:
@@ -172,7 +182,7 @@ def _result(
     n = len(answers)
     points = np.stack([each.points for each in answers], axis=1).reshape(-1, rows.shape[1])
     row = np.repeat(np.arange(len(rows)), n)
-    table = as_table(points, X, row)
+    table = as_table(points, X, row, voter)
     found = np.isfinite(points).all(axis=1)
     answer = np.full(len(points), ANY)
     if found.any():
@@ -181,7 +191,7 @@ def _result(
     right = found & np.where(asked == ANY, answer != own, answer == asked)
     if (found & ~right).any():
         points[found & ~right] = np.nan
-        table = as_table(points, X, row)
+        table = as_table(points, X, row, voter)
     size = question.sizes(points, rows[row])
     lower = np.minimum(np.stack([each.lower for each in answers], axis=1).ravel(), size)
     labels = voter.classes.astype(object)

@@ -156,7 +156,7 @@ class Counterfactuals:
             raise ImportError("plot needs matplotlib: pip install 'holdfast[plot]'") from missing
         ax = plt.subplots(layout="constrained")[1] if ax is None else ax
         entries = np.flatnonzero((self.row == row) & self.valid).tolist()
-        unit = dict(zip(self.columns, np.ones(len(self.columns)) if self.unit is None else self.unit, strict=True))
+        unit = dict(zip(self.columns, np.ones(len(self.columns)) if self.unit is None else self.unit, strict=False))
         names = list(dict.fromkeys(name for entry in entries for name, _, _ in self.changed(entry)))
         height = 0.8 / max(len(entries), 1)
         for k, entry in enumerate(entries):

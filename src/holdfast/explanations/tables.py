@@ -1,15 +1,20 @@
 """Answers as a table like the one that was given."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
 
-def as_table(points: np.ndarray, X, row: np.ndarray):
+def as_table(points: np.ndarray, X, row: np.ndarray, voter: Any = None):
     """Points as an array, or as a data frame with the columns of X and, for each point, the index of its row.
 
-    Columns of whole numbers or of True and False stay so if every value allows it.
+    Columns of whole numbers or of True and False stay so if every value allows it. A voter that encodes its rows
+    (words, gaps) gives them back in the form of X.
     """
+    encoding = getattr(voter, "encoding", None)
+    if encoding is not None and not encoding.plain:
+        return _decoded(points, X.iloc[row] if hasattr(X, "iloc") else np.asarray(X, dtype=object)[row], voter)
     if not hasattr(X, "columns"):
         return points
     from pandas import DataFrame  # installed: X is one of its frames
@@ -22,6 +27,17 @@ def as_table(points: np.ndarray, X, row: np.ndarray):
             if (cast == values).all():
                 frame[name] = cast
     return frame
+
+
+def _decoded(points: np.ndarray, rows, voter: Any):
+    """Encoded points in the form of the rows; missing ones are NaN in every column."""
+    missing = ~np.isfinite(points).all(axis=1)
+    given = voter.as_given(np.where(missing[:, None], voter.check_rows(rows), points), rows)
+    if missing.any():
+        given = given.astype(object)
+        given[missing] = np.nan
+        given = given.infer_objects() if hasattr(given, "iloc") else given
+    return given
 
 
 def column_names(X, known: Sequence[str] | None) -> list[str]:
