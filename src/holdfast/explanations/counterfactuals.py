@@ -153,7 +153,7 @@ def target_codes(voter: Voter, target, m: int) -> np.ndarray:
 
 
 def _moves(voter: Voter, threat: Threat) -> Moves:
-    """The threat as moves of the rows that the voter takes; changes of categories, which are not searched, are refused."""
+    """The threat as moves of the rows that the voter takes; free categories, which are not searched, are refused."""
     for name in ("free", "categories"):
         if getattr(threat, name, None) is not None:
             raise ValueError(f"counterfactuals changes numbers, not categories: leave {name} out of the Threat.")

@@ -25,7 +25,8 @@ class Counterfactuals:
     size : ndarray of shape (n_answers,)
         How far the point is from the row, in the measure of the threat; infinite where no answer was found.
     lower_bound : ndarray of shape (n_answers,)
-        Proven: no possible row that is closer has the answer. Infinite: no possible row has it.
+        Proven: no possible row that is closer has the answer. Infinite: no possible row has it. Of further answers in
+        other features: no such row that leaves the main features of those before as they were.
     closest : bool ndarray of shape (n_answers,)
         Whether the two meet: nothing that is smaller by more than ``rounding`` can do.
     valid : bool ndarray of shape (n_answers,)

@@ -123,7 +123,7 @@ def _take_bracket(answers: Answers, at: np.ndarray, found: Bracket, start: np.nd
     # Lemma K1: an answer that holds within ``slack`` is that much farther than the nearest change, if a part of a
     # possible move is possible too. Whole numbers and categories are not so.
     convex = all(getattr(question.moves, name, None) is None for name in ("integer", "free_values", "groups"))
-    answers.lower[at] = found.radius + (question.slack if convex else 0.0)
+    answers.lower[at] = np.maximum(answers.lower[at], found.radius + (question.slack if convex else 0.0))
     start[at] = found.adversarial
     if question.slack == 0:
         answers.offer(at, found.adversarial)
