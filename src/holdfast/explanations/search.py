@@ -121,8 +121,8 @@ def _take_bracket(answers: Answers, at: np.ndarray, found: Bracket, start: np.nd
     """Bounds and witnesses of the certificate: an answer is a change, so the radius bounds it."""
     question = answers.question
     # Lemma K1: an answer that holds within ``slack`` is that much farther than the nearest change, if a part of a
-    # possible move is possible too. Whole numbers and categories are not so.
-    convex = all(getattr(question.moves, name, None) is None for name in ("integer", "free_values", "groups"))
+    # possible move is possible too, which of whole numbers it is not.
+    convex = getattr(question.moves, "integer", None) is None
     answers.lower[at] = np.maximum(answers.lower[at], found.radius + (question.slack if convex else 0.0))
     start[at] = found.adversarial
     if question.slack == 0:
