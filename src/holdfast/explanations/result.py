@@ -25,7 +25,8 @@ class Counterfactuals:
     size : ndarray of shape (n_answers,)
         How far the point is from the row, in the measure of the threat; infinite where no answer was found.
     lower_bound : ndarray of shape (n_answers,)
-        Proven: no possible row that is closer has the answer. Infinite: no possible row has it.
+        Proven: no possible row that is closer has the answer. Infinite: no possible row has it. Of further answers in
+        other features: no such row that leaves the main features of those before as they were.
     closest : bool ndarray of shape (n_answers,)
         Whether the two meet: nothing that is smaller by more than ``rounding`` can do.
     valid : bool ndarray of shape (n_answers,)
@@ -156,7 +157,7 @@ class Counterfactuals:
             raise ImportError("plot needs matplotlib: pip install 'holdfast[plot]'") from missing
         ax = plt.subplots(layout="constrained")[1] if ax is None else ax
         entries = np.flatnonzero((self.row == row) & self.valid).tolist()
-        unit = dict(zip(self.columns, np.ones(len(self.columns)) if self.unit is None else self.unit, strict=True))
+        unit = dict(zip(self.columns, np.ones(len(self.columns)) if self.unit is None else self.unit, strict=False))
         names = list(dict.fromkeys(name for entry in entries for name, _, _ in self.changed(entry)))
         height = 0.8 / max(len(entries), 1)
         for k, entry in enumerate(entries):

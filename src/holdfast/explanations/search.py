@@ -121,8 +121,9 @@ def _take_bracket(answers: Answers, at: np.ndarray, found: Bracket, start: np.nd
     """Bounds and witnesses of the certificate: an answer is a change, so the radius bounds it."""
     question = answers.question
     # Lemma K1: an answer that holds within ``slack`` is that much farther than the nearest change, if a part of a
-    # possible move is possible too. Whole numbers are not so.
-    answers.lower[at] = found.radius + (question.slack if question.moves.integer is None else 0.0)
+    # possible move is possible too, which of whole numbers it is not.
+    slack = question.slack if question.moves.integer is None else 0.0
+    answers.lower[at] = np.maximum(answers.lower[at], found.radius + slack)
     start[at] = found.adversarial
     if question.slack == 0:
         answers.offer(at, found.adversarial)

@@ -14,13 +14,7 @@ def as_table(points: np.ndarray, X, row: np.ndarray, voter: Voter):
     there is no point all is NaN.
     """
     if not voter.encoding.plain:
-        given = X.iloc[row] if hasattr(X, "iloc") else np.asarray(X, dtype=object)[row]
-        table = voter.as_given(np.nan_to_num(points), given)
-        missing = ~np.isfinite(points).all(axis=1)
-        if missing.any():
-            table = table.astype(object)
-            table[missing] = np.nan
-        return table.infer_objects() if missing.any() and hasattr(table, "iloc") else table
+        return _decoded(points, X.iloc[row] if hasattr(X, "iloc") else np.asarray(X, dtype=object)[row], voter)
     if not hasattr(X, "columns"):
         return points
     from pandas import DataFrame  # installed: X is one of its frames
@@ -33,6 +27,17 @@ def as_table(points: np.ndarray, X, row: np.ndarray, voter: Voter):
             if (cast == values).all():
                 frame[name] = cast
     return frame
+
+
+def _decoded(points: np.ndarray, rows, voter: Voter):
+    """Encoded points in the form of the rows; missing ones are NaN in every column."""
+    missing = ~np.isfinite(points).all(axis=1)
+    given = voter.as_given(np.where(missing[:, None], voter.check_rows(rows), points), rows)
+    if missing.any():
+        given = given.astype(object)
+        given[missing] = np.nan
+        given = given.infer_objects() if hasattr(given, "iloc") else given
+    return given
 
 
 def column_names(X, known: Sequence[str] | None) -> list[str]:

@@ -37,7 +37,9 @@ def entry_sentence(found: "Counterfactuals", entry: int) -> str:
         needed = f"; proven: none below {number(found.lower_bound[entry])} does it" if found.lower_bound[entry] else ""
         return printable(f"{aim}: none found within the budget{needed}")
     changes = found.changed(entry)
-    listed = ", ".join(f"{name} {exact_number(old)} → {exact_number(to)}" for name, old, to in changes[:_LISTED])
+    listed = ", ".join(
+        f"{name} {exact_number(float(f'{old:.6g}'))} → {exact_number(to)}" for name, old, to in changes[:_LISTED]
+    )
     if len(changes) > _LISTED:
         listed += f" and {len(changes) - _LISTED} smaller changes"
     return printable(f"{aim}: {listed}; {_proof(found, entry)}")
