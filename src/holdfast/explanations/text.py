@@ -24,6 +24,11 @@ def exact_number(value: float) -> str:
     return str(int(value)) if float(value).is_integer() and abs(value) < 1e15 else repr(float(value))
 
 
+def _short(value: float) -> str:
+    """A number to six digits: where a change begins need not be told to the last one."""
+    return exact_number(float(f"{value:.6g}"))
+
+
 def entry_sentence(found: "Counterfactuals", entry: int) -> str:
     """``to be benign instead of malignant: worst radius 17.9 → 16.2; no smaller change can do it``."""
     before, target = found.prediction[entry], found.target[entry]
@@ -37,9 +42,7 @@ def entry_sentence(found: "Counterfactuals", entry: int) -> str:
         needed = f"; proven: none below {number(found.lower_bound[entry])} does it" if found.lower_bound[entry] else ""
         return printable(f"{aim}: none found within the budget{needed}")
     changes = found.changed(entry)
-    listed = ", ".join(
-        f"{name} {exact_number(float(f'{old:.6g}'))} → {exact_number(to)}" for name, old, to in changes[:_LISTED]
-    )
+    listed = ", ".join(f"{name} {_short(old)} → {exact_number(to)}" for name, old, to in changes[:_LISTED])
     if len(changes) > _LISTED:
         listed += f" and {len(changes) - _LISTED} smaller changes"
     return printable(f"{aim}: {listed}; {_proof(found, entry)}")
