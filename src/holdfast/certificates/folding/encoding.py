@@ -184,6 +184,18 @@ class Encoding:
         rows[:, first:] = np.where(lost, 0.0, self.bend(inner))
         return rows
 
+    def blur(self, rows: np.ndarray) -> np.ndarray:
+        """By how much rounding before a monotone map may change each coordinate of rows: more than that at a jump."""
+        out = np.zeros_like(rows)
+        if not self.warps:
+            return out
+        x = rows[:, [warp.source for warp in self.warps]]
+        weight, offset = (np.array([getattr(warp, name) for warp in self.warps]) for name in ("weight", "offset"))
+        inner, error = weight * x + offset, 1e-14 * (np.abs(weight * x) + np.abs(offset))
+        width = np.abs(self.bend(inner + error) - self.bend(inner - error))
+        out[:, self.size - len(self.warps) :] = np.nan_to_num(width)
+        return out
+
     def bend(self, inner: np.ndarray) -> np.ndarray:
         """The warps' maps of their inputs (m, n_warps), with one call of each step."""
         out = np.empty_like(inner)

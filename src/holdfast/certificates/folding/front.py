@@ -74,7 +74,10 @@ class Front:
         expected = self.fold(rows)
         wrong = np.ones(len(rows), bool)
         if Z.shape == expected.shape:
-            wrong = ~(np.abs(Z - expected) <= _AGREE * self.fold.sizes(rows)[:, None]).all(axis=1)
+            allowed = _AGREE * self.fold.sizes(rows)[:, None]
+            if self.encoding.warps:
+                allowed = allowed + self.encoding.blur(rows) @ self.fold.before.absolute.T
+            wrong = ~(np.abs(Z - expected) <= allowed).all(axis=1)
         if wrong.any():
             raise ValueError(
                 f"The steps before the classifier make something else of row {int(np.argmax(wrong))} of {input_name} "
