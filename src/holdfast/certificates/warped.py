@@ -77,7 +77,7 @@ class _Row:
         """The inputs of a monotone map for an interval of its feature, rounded outwards."""
         ends = np.sort([warp.inner(low), warp.inner(high)])
         error = 1e-14 * (abs(warp.weight) * max(abs(low), abs(high)) + abs(warp.offset))
-        return ends + [-error, error]
+        return ends + np.array([-error, error])
 
     def ratio(self, size: float, fast: bool) -> tuple[float, np.ndarray | None]:
         """At least 1 if no move of this size changes the vote; a move of the coordinates that does, if one is found."""

@@ -180,7 +180,8 @@ def test_arrays_of_objects_and_gaps_without_words():
     front = ColumnTransformer([("n", StandardScaler(), [0, 2]), ("c", OneHotEncoder(), [1])])
     model = make_pipeline(front, KNeighborsClassifier(3)).fit(X, TRAIN[1])
     found = certify(model, X[:5], n_jobs=1)
-    assert isinstance(found.adversarial, np.ndarray) and found.adversarial[0, 1] == X[0, 1]
+    assert isinstance(found.adversarial, np.ndarray)
+    assert found.adversarial[0, 1] == X[0, 1]
     Z = TRAIN[0][NUMBERS].to_numpy(float)
     filled = make_pipeline(SimpleImputer(), StandardScaler(), KNeighborsClassifier(1)).fit(Z, TRAIN[1])
     assert certify(filled, Z[:5], n_jobs=1).adversarial.dtype == float
