@@ -72,7 +72,7 @@ def test_s2_and_s3_distances_to_cones(sign):
     rng = np.random.default_rng(3)
     ratios = []
     for _ in range(12):
-        W, z = rng.normal(size=(3, 3)) * 0.5, rng.normal(size=3) + np.array([2, 0, 0])
+        W, z = rng.normal(size=(3, 3)) * 0.5, rng.normal(size=3) + np.array([2.0, 0.0, 0.0])
         a = rng.normal(size=3) - (z if sign < 0 else 0)
         c = sign * rng.uniform(0.1, 0.9) * np.linalg.norm(a)
         if c * np.linalg.norm(z) - a @ z <= 0.05:
