@@ -1,7 +1,7 @@
 """``holdfast explain``: the closest rows that the model answers otherwise."""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -102,27 +102,10 @@ def _threat(model, path: Path | None, names: list[str]):
     from holdfast.certificates.threat import Threat
 
     encoder, inner = split_encoder(model)
+    if path is not None:
+        return common.read_threat(path, model)[0]
     fixed = np.zeros(len(names), bool) if encoder is None else np.asarray(encoder.frozen_)
-    if path is None:
-        return Threat(unit=deviations(inner), frozen=fixed)
-    given = Threat.from_file(path)
-    index = {name: number for number, name in enumerate(names)}
-    known = set() if encoder is None else {str(name) for name in encoder.columns_} - set(names)
-    given.set_params(
-        **{key: _numbered(value, index, known) for key, value in given.get_params(deep=False).items() if key != "norm"}
-    )
-    frozen = given.moves(len(names)).frozen
-    return given.set_params(frozen=fixed if frozen is None else fixed | frozen)
-
-
-def _numbered(value: Any, index: dict[str, int], fixed: set[str]) -> Any:
-    """Column names as numbers, in lists and mappings; without the categories of the table, which are frozen anyway."""
-    if isinstance(value, dict):
-        return {index.get(key, key): _numbered(each, index, fixed) for key, each in value.items() if key not in fixed}
-    if isinstance(value, (list, tuple)):
-        kept = [each for each in value if not (isinstance(each, str) and each in fixed)]
-        return type(value)(_numbered(each, index, fixed) for each in kept)
-    return index.get(value, value) if isinstance(value, str) else value
+    return Threat(unit=deviations(inner), frozen=fixed)
 
 
 def _lines(entries: list[dict]):
