@@ -14,7 +14,15 @@ _CLEARLY = 3.0  # standard errors of a paired difference: chance alone gives it 
 
 
 class PoorMetricWarning(ConvergenceWarning):
-    """The learned metric serves a vote of neighbours worse than the Euclidean distance, on its own training rows."""
+    """The learned metric serves a vote of neighbours worse than the Euclidean distance, on its own training rows.
+
+    Parameters
+    ----------
+    message : str
+    """
+
+    def __init__(self, message: str = ""):
+        super().__init__(message)
 
 
 @dataclass(frozen=True, eq=False)

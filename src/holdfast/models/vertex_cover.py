@@ -25,8 +25,8 @@ def bipartite_cover(edges: np.ndarray, n: int) -> np.ndarray:
 
     Examples
     --------
-    >>> bipartite_cover(np.array([[0, 2], [1, 2], [1, 3]]), 4).tolist()
-    [1, 2]
+    >>> bipartite_cover(np.array([[0, 3], [0, 4], [1, 5], [2, 5]]), 6).tolist()
+    [0, 5]
     """
     lefts, left = np.unique(edges[:, 0], return_inverse=True)
     rights, right = np.unique(edges[:, 1], return_inverse=True)
