@@ -45,6 +45,8 @@ def written_atomically(path) -> Iterator[IO[bytes]]:
         raise FileNotFoundError(f"There is no folder {path.parent}: make it first, or write elsewhere.")
     if path.is_dir():
         raise IsADirectoryError(f"{path} is a folder: give the name of a file.")
+    if path.exists() and not path.is_file():  # renaming onto a device would replace it, /dev/null for everyone
+        raise OSError(f"{path} is not a regular file: give another name, or - for standard output.")
     _delete_leftovers(path)
     handle, name = _open_part(path)
     try:

@@ -22,9 +22,9 @@ def test_another_way(way, seed, model, norm):
 def test_under_load():
     model, rows, _ = repeats.fitted(0, "holdfast 7", n=200, d=10)
     tally = Tally()
-    idle = certify(model, rows, budget=50, n_jobs=1)
+    idle = certify(model, rows, budget=4, n_jobs=1)
     assert not idle.exact.all()  # the budget binds: a clock would show
     with repeats.load(4):
         for n_jobs in (1, 8):
-            repeats.compare(tally, idle, certify(model, rows, budget=50, n_jobs=n_jobs), f"load, {n_jobs} threads")
+            repeats.compare(tally, idle, certify(model, rows, budget=4, n_jobs=n_jobs), f"load, {n_jobs} threads")
     tally.check()

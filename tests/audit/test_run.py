@@ -62,6 +62,9 @@ def test_saved_model_takes_the_table(result, mixed, tmp_path):
     frame = pd.read_csv(mixed)
     with pytest.raises(ValueError, match="column 'b' has no value in"):
         predict_table(model, frame)
+    with pytest.raises(ValueError, match="column 'b' has no value in"):
+        model.predict(frame)
+    model.set_params(table__allow_unknown=True)
     assert (predict_table(model, frame, allow_unknown=True) == model.predict(frame)).all()
     y = match_labels(model, frame["label"])
     certificate = certify_table(model, frame.head(20), y[:20], allow_unknown=True)

@@ -4,7 +4,7 @@ The module can be called: ``holdfast.audit(table, target)`` is :func:`holdfast.a
 """
 
 import sys
-from types import ModuleType
+import types
 
 from holdfast.audit.candidates import CANDIDATES as CANDIDATES
 from holdfast.audit.candidates import Candidate as Candidate
@@ -15,7 +15,7 @@ from holdfast.audit.train import train as train
 from holdfast.audit.write import write_audit as write_audit
 
 
-class _CallableModule(ModuleType):
+class _CallableModule(types.ModuleType):
     """The package itself as the function, because both are named ``holdfast.audit``."""
 
     def __call__(self, *args, **kwargs) -> AuditResult:

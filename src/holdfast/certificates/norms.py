@@ -40,6 +40,10 @@ class Norm(ABC):
     def dual_lengths(self, A: np.ndarray) -> np.ndarray:
         """``‖a‖* = max{a · δ : ‖δ‖ ≤ 1}`` of each row."""
 
+    def dual_error(self, A: np.ndarray) -> np.ndarray:
+        """By how much :meth:`dual_lengths` may be off, beyond ordinary rounding of its sums."""
+        return np.zeros(len(A))
+
     def absolute_lengths(self, A: np.ndarray) -> np.ndarray:
         """``max{a · |δ| : ‖δ‖ ≤ 1}``, or a little more, of each row ``a ≥ 0``."""
         return self.dual_lengths(A)
@@ -130,24 +134,15 @@ class Ellipsoid(Norm):
 
     def coordinates(self, T: np.ndarray, absolute: np.ndarray, reduce: bool) -> MoveCoordinates:
         """``z = Cᵀδ`` with ``A0 = CCᵀ``: ``Tδ = (T C⁻ᵀ) z`` and ``‖z‖₂ = ‖δ‖``."""
-        C = self._factor()
-        to_input = solve_triangular(C, np.eye(C.shape[0]), lower=True).T  # C⁻ᵀ
-        diagonal = np.count_nonzero(C - np.diag(np.diag(C))) == 0  # then each entry is right to the last bit
-        # The factor of a matrix that is off by ω is off by cond(A0) ω = cond(C)² ω (Lemma F2); units of features do
-        # not matter: of A0 = D R D, with a unit diagonal in R, it is cond(R) that counts (Demmel 1989).
-        unit = np.sqrt(np.diag(self.A0))
-        growth = float(np.linalg.norm(C / unit[:, None]) * np.linalg.norm(to_input.T * unit))
-        condition = 1.0 if diagonal else growth**2
-        if condition > _CONDITION:
-            raise ValueError(
-                f"The norm A_0 is too ill-conditioned to be certified (condition {condition:.3g}, limit "
-                f"{_CONDITION:g}): give features units of similar size, or a diagonal A_0."
-            )
-        return _euclidean(T, absolute, to_input, reduce, 8 * np.finfo(float).eps * C.shape[0] * condition)
+        return _euclidean(T, absolute, self._to_input(), reduce, self._factor_error())
+
+    def dual_error(self, A: np.ndarray) -> np.ndarray:
+        """The error of the factor C, relative, of ``‖ |a|ᵀ|C⁻ᵀ| ‖₂``."""
+        return self._factor_error() * self.absolute_lengths(np.abs(A))
 
     def absolute_lengths(self, A: np.ndarray) -> np.ndarray:
         """``‖aᵀ|C⁻ᵀ|‖₂`` of each row."""
-        return np.linalg.norm(A @ np.abs(solve_triangular(self._factor(), np.eye(len(self.A0)), lower=True).T), axis=1)
+        return np.linalg.norm(A @ np.abs(self._to_input()), axis=1)
 
     def restricted(self, free: np.ndarray) -> "Ellipsoid":
         """The same norm on moves that are zero outside the columns ``free``."""
@@ -156,6 +151,28 @@ class Ellipsoid(Norm):
     def _factor(self) -> np.ndarray:
         """C with ``A0 = CCᵀ``."""
         return cholesky(check_shape(self.A0, len(self.A0)), lower=True)
+
+    def _to_input(self) -> np.ndarray:
+        """``C⁻ᵀ``."""
+        return solve_triangular(self._factor(), np.eye(len(self.A0)), lower=True).T
+
+    def _factor_error(self) -> float:
+        """Relative error of C; a matrix for which it is too large is refused.
+
+        The factor of a matrix that is off by ω is off by cond(A0) ω = cond(C)² ω (Lemma F2); units of features do not
+        matter: of A0 = D R D, with a unit diagonal in R, it is cond(R) that counts (Demmel 1989).
+        """
+        C = self._factor()
+        diagonal = np.count_nonzero(C - np.diag(np.diag(C))) == 0  # then each entry is right to the last bit
+        unit = np.sqrt(np.diag(self.A0))
+        growth = float(np.linalg.norm(C / unit[:, None]) * np.linalg.norm(self._to_input().T * unit))
+        condition = 1.0 if diagonal else growth**2
+        if condition > _CONDITION:
+            raise ValueError(
+                f"The norm A_0 is too ill-conditioned to be certified (condition {condition:.3g}, limit "
+                f"{_CONDITION:g}): give features units of similar size, or a diagonal A_0."
+            )
+        return 8 * np.finfo(float).eps * len(C) * condition
 
 
 @dataclass(frozen=True)

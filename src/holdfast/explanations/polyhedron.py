@@ -132,7 +132,8 @@ def size_at_least(
     rounding = _ROUNDING * (len(weights) + len(sides) + 8)  # of a sum of so many terms, relative to their sizes
     level = weights @ needed - taken.sum() - rounding * (weights @ np.abs(needed) + taken.sum())
     drift = float(weights @ growth)
-    blur = rounding * float(norm.dual_lengths((weights @ np.abs(A) + np.abs(sides))[None])[0])
+    sizes = (weights @ np.abs(A) + np.abs(sides))[None]
+    blur = rounding * float(norm.dual_lengths(sizes)[0]) + float(norm.dual_error(sizes)[0])
     slope = float(norm.dual_lengths((row - sides)[None])[0]) * (1 + 1e-12) + blur + drift
     bound = max(level / slope * (1 - 1e-15), 0.0) if slope > 0 else (np.inf if level > 0 else 0.0)
     farthest = float(norm.lengths(np.maximum(down, up)[None])[0]) if norm.uses_box else np.inf

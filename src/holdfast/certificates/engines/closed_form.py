@@ -34,7 +34,7 @@ def _closed_form(
         A = columns[c] - columns[prediction]  # (m, n_free)
         level = np.take_along_axis(queries, prediction[:, None], axis=1)[:, 0] - queries[:, c]
         missing = level - error[:, c] - np.take_along_axis(error, prediction[:, None], axis=1)[:, 0]
-        slope, growth = norm.dual_lengths(A), rate[c] + rate[prediction]
+        slope, growth = norm.dual_lengths(A), rate[c] + rate[prediction] + norm.dual_error(A)
         with np.errstate(divide="ignore", invalid="ignore"):
             radius = np.where(missing > 0, missing / (slope * (1 + 1e-14) + growth) * (1 - 1e-15), 0.0)
         # A witness goes beyond the boundary by twice the error of the scores: every evaluation sees it.

@@ -45,7 +45,7 @@ def with_relations(A, missing, aim, growth, norm: Norm, down, up, rows: np.ndarr
     level = missing - np.einsum("mk,mk->m", multipliers, levels)
     sizes = np.abs(A) + multipliers @ np.abs(rows)
     level -= _ERROR * (np.abs(missing) + np.einsum("mk,mk->m", multipliers, np.abs(levels)))
-    error = growth + _ERROR * norm.absolute_lengths(sizes)
+    error = growth + _ERROR * norm.absolute_lengths(sizes) + norm.dual_error(sizes)
     slope = norm.dual_lengths(combined) * (1 + 1e-14) + error
     radius = np.where(level > 0, np.divide(level, slope, out=np.full(m, np.inf), where=slope > 0), 0.0) * (1 - 1e-15)
     if up.size and norm.uses_box:

@@ -98,7 +98,7 @@ class _Cones:
         self.W, absolute = moves.in_units(before.W), moves.in_units(before.absolute)
         self.norm = moves.free_norm
         coordinates = self.norm.coordinates(self.W, absolute, reduce=True)
-        self.growth, self.lipschitz = coordinates.growth, coordinates.lipschitz
+        self.growth, self.lipschitz = coordinates.growth, coordinates.lipschitz + coordinates.map_error
         self.error = kappa(before.W.shape[0], before.W.shape[1], before.n_steps + 1)
 
     def at(self, z: np.ndarray, length: float, size: float) -> "_Cones":
@@ -107,13 +107,15 @@ class _Cones:
         self.direction = z / length
         # ‖P Wδ‖ ≤ σ‖δ‖ for the part across z, and |ẑ·Wδ| ≤ τ‖δ‖ along it.
         across = self.W - np.outer(self.direction, self.direction @ self.W)
-        self.across = self.norm.coordinates(across, np.abs(across), reduce=True).lipschitz
+        coordinates = self.norm.coordinates(across, np.abs(across), reduce=True)
+        self.across = coordinates.lipschitz + coordinates.map_error
         self.along = float(self._slopes(self.direction[None])[0])
         return self
 
     def _slopes(self, A: np.ndarray) -> np.ndarray:
         """``‖Wᵀa‖*`` of each row a, with its rounding."""
-        return self.norm.dual_lengths(A @ self.W) * (1.0 + 1e-12)
+        slopes = A @ self.W
+        return self.norm.dual_lengths(slopes) * (1.0 + 1e-12) + self.norm.dual_error(slopes)
 
     def reach(self) -> float:
         """No shorter move takes z to where scikit-learn leaves it alone."""
