@@ -89,3 +89,13 @@ def test_many_threads_write_one_file(tmp_path):
         thread.join()
     assert os.listdir(tmp_path) == ["a.txt"]
     assert (tmp_path / "a.txt").read_bytes() in contents
+
+
+def test_what_is_no_regular_file_is_not_replaced(tmp_path):
+    """Renaming onto a device would replace it: /dev/null for everyone, if root does it."""
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    with pytest.raises(OSError, match="not a regular file"), written_atomically(pipe):
+        pass
+    assert pipe.is_fifo()
+    assert list(tmp_path.iterdir()) == [pipe]
