@@ -38,7 +38,7 @@ X_test, y_test = gauges(20, rng)
 
 learners = {
     "Euclidean": Euclidean(),
-    "LMNN": LMNN(mu=0.9),
+    "LMNN": LMNN(mu=0.9, perturbation=None),
     "LMNN-PL": LMNN(mu=0.9, perturbation=Perturbation(tau=0.6, weight=10.0)),
 }
 classifiers = {

@@ -29,8 +29,8 @@ to_the_minimum = LBFGS(tol=1e-7, patience=20, max_iter=5000)
 loss = Perturbation(tau=1.0, weight=4.0)  # within the paper's ranges: tau below the 90th percentile, weight ≤ 4 / tau²
 learners = {
     "Euclidean": Euclidean(),
-    "LMNN": LMNN(solver=to_the_minimum, n_jobs=1),
-    "LMNN, default stop": LMNN(n_jobs=1),
+    "LMNN": LMNN(mu=0.5, perturbation=None, solver=to_the_minimum, n_jobs=1),
+    "LMNN, default stop": LMNN(mu=0.5, perturbation=None, n_jobs=1),
     "LMNN-PL": LMNN(mu=0.5, perturbation=loss, n_jobs=1),
 }
 normal = np.array([1.0, 1.0, -1.0]) / np.sqrt(3)
@@ -99,7 +99,7 @@ steps = {
     "callback": lambda p: p.iteration >= 1500,
 }
 far = {
-    "LMNN": LMNN(**steps).fit(X, y),
+    "LMNN": LMNN(mu=0.5, perturbation=None, **steps).fit(X, y),
     "LMNN-PL": LMNN(mu=0.5, perturbation=Perturbation(tau=2.0, weight=100.0), **steps).fit(X, y),
 }
 print(f"started at the inverse covariance, nᵀMn = {normal @ start @ normal:.0f}:")

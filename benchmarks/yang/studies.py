@@ -96,7 +96,10 @@ def bound(data_dir: str | None = None, folder: Path | None = None, name: str = "
     tau_max = float(np.percentile(adversarial_margins(LMNN(), part.X_train, triplets), 90))
     tuned, origin = _tuned(name, folder, tau_max)
     rows = []
-    for method, learner in {"LMNN": LMNN(mu=tuned["mu"], n_jobs=1), "LMNN-PL": _lmnn_pl(tuned)}.items():
+    for method, learner in {
+        "LMNN": LMNN(mu=tuned["mu"], perturbation=None, n_jobs=1),
+        "LMNN-PL": _lmnn_pl(tuned),
+    }.items():
         fitted = _quiet(learner, part, triplets)
         for tau in np.linspace(0.02, 0.5, 13):
             found = generalization_bound(fitted, part.X_train, part.y_train, float(tau))

@@ -43,4 +43,8 @@ def _learners(name: str, X: np.ndarray) -> dict:
         start = np.linalg.inv(np.cov(X.T))
         limit = {"solver": ProjectedGradient(max_iter=STEPS + 1), "callback": lambda p: p.iteration >= STEPS}
         common, loss = {"init": start, **limit}, Perturbation(tau=2.0, weight=100.0)
-    return {"Euclidean": Euclidean(), "LMNN": LMNN(**common), "LMNN-PL": LMNN(perturbation=loss, **common)}
+    return {
+        "Euclidean": Euclidean(),
+        "LMNN": LMNN(mu=0.5, perturbation=None, **common),
+        "LMNN-PL": LMNN(mu=0.5, perturbation=loss, **common),
+    }

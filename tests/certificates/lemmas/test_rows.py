@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.certificates import L1, L2, Ellipsoid, LInf, exact_1nn, knn_lower
+from holdfast.certificates import L1, L2, Ellipsoid, LInf, choose, knn_lower
 from tests.certificates.brute_force import make_problem, random_problem, votes
 from tests.certificates.lemmas.code import DUAL, box_distance
 from tests.certificates.lemmas.oracles import dot, fractions, least_move
@@ -64,7 +64,9 @@ def test_r3_two_points_are_as_far_as_the_dual_norm_says():
             y = votes(problem, u)
             l, j = (1, 0) if y[0] == 0 else (0, 1)
             c = 0.5 * (U[l] - U[j]) @ (U[l] + U[j] - 2 * u[0])
-            assert exact_1nn(problem, u, y, n_jobs=1).lower[0] == pytest.approx(c / dual((U[l] - U[j]) @ T), rel=1e-9)
+            assert choose(problem)(problem, u, y, n_jobs=1).lower[0] == pytest.approx(
+                c / dual((U[l] - U[j]) @ T), rel=1e-9
+            )
 
 
 @pytest.mark.parametrize("norm", [L2(), LInf(), L1()])
@@ -76,7 +78,7 @@ def test_r3_units_are_columns(norm):
     in_units = make_problem(U, labels, T * unit, norm=norm)
     x = rng.normal(size=(4, 3))
     y = votes(in_units, x @ T.T)
-    lower, upper, delta = exact_1nn(in_units, x @ T.T, y, n_jobs=1)
+    lower, upper, delta = choose(in_units)(in_units, x @ T.T, y, n_jobs=1)
     moved = x + delta * unit
     assert (votes(in_units, moved @ T.T) != y).all()
     np.testing.assert_allclose(norm.lengths((moved - x) / unit), upper, rtol=1e-9)
@@ -141,9 +143,9 @@ def test_r4_what_is_computed_is_the_distance_of_a_level_equal_to_rounding(norm):
 @pytest.mark.parametrize("norm", ["l2", "linf", "l1"])
 @pytest.mark.parametrize("k", [1, 3])
 def test_r5_taking_moves_away_never_shortens_a_radius(norm, k):
-    engine = exact_1nn if k == 1 else knn_lower
     for seed in range(6):
         problem, queries, x, y = random_problem(np.random.default_rng(seed), k, 3, norm=norm)
+        engine = choose(problem) if k == 1 else knn_lower
         free = engine(problem, queries, y, inputs=x, n_jobs=1).lower
         boxed, *_ = random_problem(np.random.default_rng(seed), k, 3, norm=norm, lower=x.min(0) - 0.1, upper=x.max(0))
         frozen, *_ = random_problem(np.random.default_rng(seed), k, 3, norm=norm, frozen=[True, False, False])
