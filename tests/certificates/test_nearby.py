@@ -45,7 +45,7 @@ def few(monkeypatch):
         (knn_lower, 4, LInf()),
         (knn_lower, 3, Ellipsoid(np.diag([1.0, 2.0, 3.0, 4.0]))),
         (exact_1nn, 1, None),
-        (exact_1nn, 1, LInf()),
+        (exact_knn, 1, LInf()),
         (exact_knn, 3, None),
     ],
 )

@@ -9,7 +9,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from holdfast import CertifiedKNeighborsClassifier, Threat, attack, certify
-from holdfast.certificates import CertifiedAccuracy, dependence
+from holdfast.certificates import CertifiedAccuracy, choose, dependence
 from tests.certificates.brute_force import NORMS, engines, exact_radius, make_problem, random_problem, votes
 
 WINE, GROWER = load_wine(return_X_y=True, as_frame=True)
@@ -49,8 +49,8 @@ def test_a_unit_is_a_scaled_column(norm):
     measured = make_problem(U, labels, T, norm=NORMS[norm](3), unit=unit)
     scaled = make_problem(U, labels, T * unit, norm=NORMS[norm](3))
     y = votes(measured, x @ T.T)
-    a = engines["exact_1nn"](measured, x @ T.T, y, inputs=x, n_jobs=1)
-    b = engines["exact_1nn"](scaled, x @ T.T, y, inputs=x / unit, n_jobs=1)
+    a = choose(measured)(measured, x @ T.T, y, inputs=x, n_jobs=1)
+    b = choose(scaled)(scaled, x @ T.T, y, inputs=x / unit, n_jobs=1)
     np.testing.assert_allclose(a.lower, b.lower, rtol=1e-9)
     np.testing.assert_allclose(a.delta, b.delta * unit, rtol=1e-6)
     np.testing.assert_allclose(measured.moves.lengths(a.delta), a.upper, rtol=1e-9)

@@ -6,6 +6,7 @@ from holdfast.certificates.engines.base import Engine
 from holdfast.certificates.engines.lower_bound import lower_bounds
 from holdfast.certificates.engines.pieces import kinds_of, within_reach
 from holdfast.certificates.engines.search_space import SearchSpace
+from holdfast.certificates.engines.single_rows import single_row_moves
 from holdfast.certificates.kernels.active_set import empty_active_set
 from holdfast.certificates.kernels.branching import LOOK, search
 from holdfast.certificates.kernels.halfspace import squared_distances
@@ -68,7 +69,8 @@ def _exact_knn(
         lower[t] = _search(problem, space, queries[t], y, kinds[y], start[t], own, limits, budget, z[t])
 
     map_blocks(row, range(m), n_jobs)
-    return problem.bounds(queries, prediction, inputs, lower, product_by_rows(z, space.to_input))
+    found = problem.bounds(queries, prediction, inputs, lower, product_by_rows(z, space.to_input))
+    return found if problem.norm.quadratic else single_row_moves(problem, queries, prediction, inputs, found, budget.at)
 
 
 def _search(problem, space: SearchSpace, u, y: int, kinds, start: float, rounding: Rounding, limits, budget, best_z):
