@@ -8,7 +8,7 @@ import numpy as np
 from holdfast.backends import certified_by_blocks
 from holdfast.certificates.bracket import Bracket, Effort, Progress
 from holdfast.certificates.certificate import Certificate
-from holdfast.certificates.encoded_threat import read_for
+from holdfast.certificates.threat_encoding import read_for
 from holdfast.certificates.enumeration import bracket_threat
 from holdfast.certificates.problems import Budget
 from holdfast.certificates.threat import Threat

@@ -7,7 +7,7 @@ import numpy as np
 from holdfast.certificates.bracket import Effort
 from holdfast.certificates.certificate import meet
 from holdfast.certificates.certify import DEFAULT_BUDGET
-from holdfast.certificates.encoded_threat import read_for
+from holdfast.certificates.threat_encoding import read_for
 from holdfast.certificates.moves import Moves
 from holdfast.certificates.problems import Budget
 from holdfast.certificates.threat import Threat
