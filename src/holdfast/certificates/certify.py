@@ -8,10 +8,10 @@ import numpy as np
 from holdfast.backends import certified_by_blocks
 from holdfast.certificates.bracket import Bracket, Effort, Progress
 from holdfast.certificates.certificate import Certificate
-from holdfast.certificates.threat_encoding import read_for
 from holdfast.certificates.enumeration import bracket_threat
 from holdfast.certificates.problems import Budget
 from holdfast.certificates.threat import Threat
+from holdfast.certificates.threat_encoding import read_for
 from holdfast.certificates.training_rows import fitted_threat
 from holdfast.certificates.voting import Voter, voter_for
 from holdfast.parameters import check_count, check_number

@@ -7,10 +7,10 @@ import numpy as np
 from holdfast.certificates.bracket import Effort
 from holdfast.certificates.certificate import meet
 from holdfast.certificates.certify import DEFAULT_BUDGET
-from holdfast.certificates.threat_encoding import read_for
 from holdfast.certificates.moves import Moves
 from holdfast.certificates.problems import Budget
 from holdfast.certificates.threat import Threat
+from holdfast.certificates.threat_encoding import read_for
 from holdfast.certificates.threat_reading import Reading
 from holdfast.certificates.training_rows import fitted_threat
 from holdfast.certificates.voting import Voter, voter_for
