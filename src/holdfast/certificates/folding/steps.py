@@ -1,5 +1,6 @@
 """Any fitted step, applied to a table: :data:`READERS` lists those that are not one affine map of numbers."""
 
+from collections import UserList
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -101,7 +102,8 @@ def column_numbers(columns: Any, names: Sequence[str] | None, n: int) -> list[in
             start = 0 if columns.start is None else place[columns.start]
             return list(range(start, n if columns.stop is None else place[columns.stop] + 1))
         return list(range(n)[columns])
-    values = list(columns)
+    # scikit-learn 1.6 warns when the list of the remainder is read; its data are the same.
+    values = list(columns.data if isinstance(columns, UserList) else columns)
     if values and all(isinstance(value, bool | np.bool_) for value in values):
         return [int(i) for i in np.flatnonzero(values)]
     return [number(value) for value in values]
