@@ -3,9 +3,10 @@
 from typing import NamedTuple
 
 import numpy as np
-from scipy.optimize import linprog, nnls
+from scipy.optimize import linprog
 
 from holdfast.certificates.norms import L1, Norm
+from holdfast.numerics.least_squares import non_negative_least_squares
 
 _FEASIBLE = 1e-7  # violation of a row that a solution may have, relative to its size; predict checks the rest
 _ROUNDING = 2.0**-52  # a term of a sum, with its product
@@ -63,9 +64,8 @@ def _quadratic(norm: Norm, A, b, down, up) -> Shortest:
     # Both parts of the residual should be of one size, so lengths are measured in units of the farthest row.
     unit = max(float(np.max(b, initial=0.0)), 1e-300)
     weights, sides = np.zeros(len(b)), np.zeros(n)
-    try:
-        w, _ = nnls(np.vstack([G.T, h / unit]), np.append(np.zeros(n), 1.0))
-    except RuntimeError:  # too many iterations
+    w = non_negative_least_squares(np.vstack([G.T, h / unit]), np.append(np.zeros(n), 1.0))
+    if w is None:
         return Shortest(None, weights, sides)
     residual = np.append(G.T @ w, (h / unit) @ w - 1.0)
     weights = w[: len(b)]

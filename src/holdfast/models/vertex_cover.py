@@ -59,6 +59,7 @@ def _koenig(left: np.ndarray, right: np.ndarray, n_left: int, n_right: int) -> t
     vertex reaches, and right ones that one does.
     """
     graph = csr_array((np.ones(len(left), dtype=np.int8), (left, right)), shape=(n_left, n_right))
+    graph.indptr, graph.indices = graph.indptr.astype(np.int32), graph.indices.astype(np.int32)  # scipy before 1.15
     partner = maximum_bipartite_matching(graph, perm_type="column")  # of each left vertex; -1 without
     back = np.full(n_right, -1)
     back[partner[partner >= 0]] = np.flatnonzero(partner >= 0)

@@ -2,11 +2,12 @@
 
 import numpy as np
 from scipy.linalg import solve_triangular
-from scipy.optimize import linprog, nnls
+from scipy.optimize import linprog
 
 from holdfast.certificates.kernels.halfspace import MAX
 from holdfast.certificates.kernels.linear import boxed_rows
 from holdfast.certificates.norms import Ellipsoid, Norm
+from holdfast.numerics.least_squares import non_negative_least_squares
 
 _ERROR = 1e-13  # relative error of a combination of rows: sums of some hundreds of terms
 
@@ -92,9 +93,8 @@ def _quadratic(a, aim: float, rows, levels, norm: Norm, down, up) -> tuple[np.nd
     lengths[lengths == 0] = 1.0
     reach = abs(aim) / lengths[0] or 1.0  # in units of the distance without relations
     E = np.vstack([scaled / lengths, h / lengths / reach])
-    try:
-        u, _ = nnls(E, np.append(np.zeros(d), 1.0), maxiter=30 * E.shape[1])
-    except RuntimeError:
+    u = non_negative_least_squares(E, np.append(np.zeros(d), 1.0))
+    if u is None:
         return np.zeros(n), np.full(d, np.nan)
     residual = E @ u - np.append(np.zeros(d), 1.0)
     u = u / lengths
