@@ -53,9 +53,12 @@ def default_start(objective: ObjectiveLike, solver: Solver, owner: str) -> np.nd
     The mean of ``d²(i, l)`` is then 1, whatever the units of the data.
     """
     M = np.eye(objective.n_features)
-    if solver.rescale_default_start:
-        M /= float(round_to_bits(np.trace(finite_scatters(objective, owner)[1]))) or 1.0
-    return M
+    return typical_scale(objective, owner) * M if solver.rescale_default_start else M
+
+
+def typical_scale(objective: ObjectiveLike, owner: str) -> float:
+    """``1 / mean d²(i, l)`` over R, under the Euclidean distance; 1 if all are zero."""
+    return 1.0 / (float(round_to_bits(np.trace(finite_scatters(objective, owner)[1]))) or 1.0)
 
 
 def finite_scatters(objective: ObjectiveLike, owner: str) -> tuple[np.ndarray, np.ndarray]:
