@@ -12,6 +12,7 @@ _ROWS, _COLUMNS = 256, 1024  # one tile of distances: 1 MB a thread, in single p
 _SPARE = 4  # neighbours found beyond those wanted, because tiles of distances round
 _CHUNK = 16  # columns that are skipped together if none of them is near enough
 _COARSE = 1e-3  # median error / median squared norm of a query, above which single precision is not tried
+_FEW = 1 << 20  # distances, up to which single precision saves less than the second kernel it would compile
 
 
 def nearest_by_class(
@@ -60,7 +61,7 @@ def ranked_by_class(
 ) -> list[tuple[np.ndarray, np.ndarray]]:
     """The same as :func:`nearest_by_class`, with the squared distances ``Σ (x − z)²`` by which neighbours are ranked.
 
-    A few more than wanted are found in single precision. Where the farthest wanted one is not nearer than everything
+    A few more than wanted are found in single precision (few points: in double). Where the farthest wanted one is not nearer than everything
     excluded, by more than the rounding errors, the query is searched again in double precision; where that leaves it
     ambiguous too, as among many equals, by brute force.
 
@@ -75,7 +76,7 @@ def ranked_by_class(
     found = [_Neighbours.empty(m, k) for k in wanted]
     rows = np.arange(m)  # queries that are still ambiguous
     methods: list[tuple[Callable[..., list[_Neighbours]], type | None, int]] = [
-        (search.by_tiles, np.float32, _SPARE),
+        (search.by_tiles, np.float64 if m * len(X) <= _FEW else np.float32, _SPARE),
         (search.by_tiles, np.float64, 8 * _SPARE),
         (search.brute_force, None, 0),
     ]
