@@ -61,9 +61,9 @@ def ranked_by_class(
 ) -> list[tuple[np.ndarray, np.ndarray]]:
     """The same as :func:`nearest_by_class`, with the squared distances ``Σ (x − z)²`` by which neighbours are ranked.
 
-    A few more than wanted are found in single precision (few points: in double). Where the farthest wanted one is not nearer than everything
-    excluded, by more than the rounding errors, the query is searched again in double precision; where that leaves it
-    ambiguous too, as among many equals, by brute force.
+    A few more than wanted are found in single precision, or among few points in double. Where the farthest wanted one
+    is not nearer than everything excluded, by more than the rounding errors, the query is searched again in double
+    precision with more to spare; where that leaves it ambiguous too, as among many equals, by brute force.
 
     Returns
     -------
