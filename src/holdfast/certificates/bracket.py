@@ -51,7 +51,7 @@ class Bracket:
 
 @dataclass(frozen=True)
 class Effort:
-    """How much work goes into a bracket.
+    """The work that goes into a bracket.
 
     Attributes
     ----------
@@ -212,14 +212,14 @@ def _with_witnesses(
 
 
 def is_witness(voter: Voter, moves: Moves, rows: np.ndarray, moved: np.ndarray, codes: np.ndarray) -> np.ndarray:
-    """Whether each of the moved rows is allowed, all limits kept, and the model's own predict is another there."""
+    """True for each moved row that keeps all limits and at which the model's own predict gives another answer."""
     out = moves.allows(moved, rows)
     out[out] = changes(voter, rows[out], moved[out], codes[out])
     return out
 
 
 def changes(voter: Voter, rows: np.ndarray, moved: np.ndarray, codes: np.ndarray) -> np.ndarray:
-    """Whether the model's own predict is another at the moved rows: in one batch, and each row alone.
+    """True for each moved row at which the model's own predict gives another answer, in one batch and alone.
 
     A matrix product may round a row alone in another way. That is checked where rounding can be seen at all: where the
     numbers behind the vote are a thousand times as large as the way that the vote moved.
