@@ -16,6 +16,7 @@ from sklearn.preprocessing import StandardScaler
 
 from holdfast.audit.progress import StageProgress, no_progress
 from holdfast.audit.tune import make_lmnn, tune_lmnn
+from holdfast.certificates.threat import Threat
 from holdfast.models import CertifiedKNeighborsClassifier
 
 _MAX_ITER = 2000  # of logistic regression on standardised rows
@@ -32,6 +33,9 @@ class Training:
     tuned : ndarray of int
         The rows that parameters are chosen on.
     frozen : ndarray of bool or None
+        Features that no amount moves.
+    threat : Threat or None
+        What may move, for standardised rows; None: what is not frozen, in Euclidean length.
     radius, tune, n_neighbors, n_draws, random_state, n_jobs, progress
         As for :func:`holdfast.audit.audit`.
     """
@@ -47,6 +51,7 @@ class Training:
     random_state: int = 0
     n_jobs: int | None = None
     progress: StageProgress = no_progress
+    threat: Threat | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,7 +99,7 @@ def _lmnn(training: Training, robust: bool) -> Fitted:
     settings = tune_lmnn(
         t.X[t.tuned], t.y[t.tuned], robust=robust, tune=t.tune, radius=t.radius, frozen=t.frozen,
         n_neighbors=t.n_neighbors, n_draws=t.n_draws, random_state=t.random_state, n_jobs=t.n_jobs,
-        progress=t.progress,
+        progress=t.progress, threat=t.threat,
     )  # fmt: skip
     metric = make_lmnn(robust, settings).set_params(n_jobs=t.n_jobs)
     found = _fit(t, "knn", CertifiedKNeighborsClassifier(metric, t.n_neighbors, t.n_jobs))

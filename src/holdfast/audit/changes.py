@@ -94,6 +94,8 @@ def _one_change(change: dict) -> str:
     'from 0 to about 39 (beyond the data: 0 to 1)'
     """
     before, after = change["from"], change["to"]
+    if change.get("category"):
+        return f"from {before} to {after}"
     step = after - before
     if change.get("whole") and before == round(before) and step:
         if abs(step) < 1:

@@ -3,12 +3,15 @@
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
 from sklearn.preprocessing import StandardScaler
 
+from holdfast.audit.allowed_moves import allowed_moves, category_groups
 from holdfast.audit.candidates import Training, choose_candidates
+from holdfast.audit.dependence import ask_dependence, sensitive_columns
 from holdfast.audit.existing import audit_model
 from holdfast.audit.prepare import fit_encoder, inspect, limit_rows, split, tuning_rows
 from holdfast.audit.progress import StageProgress, no_progress
@@ -17,6 +20,7 @@ from holdfast.audit.tables import certify_rows
 from holdfast.audit.train import MAX_TRAIN_ROWS
 from holdfast.audit.tune import check_settings
 from holdfast.certificates.certify import DEFAULT_BUDGET
+from holdfast.certificates.threat import Threat
 from holdfast.datasets.checks import Repairs
 from holdfast.datasets.open import open_data
 from holdfast.parameters import check_count
@@ -42,6 +46,8 @@ def audit(
     budget: int = DEFAULT_BUDGET,
     drop: Sequence[str] = (),
     id: str | None = None,
+    threat: Threat | None = None,
+    sensitive: Sequence[str] = (),
     categorical: Sequence[str] = (),
     dates: Sequence[str] = (),
     repairs: Repairs | None = None,
@@ -86,6 +92,11 @@ def audit(
         Columns to leave out.
     id : str, optional
         Column that names the rows; by default the index of a data frame, if it is no count.
+    threat : Threat, optional
+        What may move, by the columns of the table, in place of every number in Euclidean length. Without a ``unit`` of
+        its own sizes are in standard deviations; else the radius is in units of the threat.
+    sensitive : sequence of str, default=()
+        Columns of which it is asked whether the answers depend on them; by default those that the threat frees.
     categorical, dates : sequence of str, default=()
         Columns of numbers that are codes of categories; columns of dates, which become days.
     repairs : Repairs, optional
@@ -119,7 +130,8 @@ def audit(
     if model is not None:
         return audit_model(
             model, X if X is not None else data, y, target=target, reference=reference, radius=radius, budget=budget,
-            drop=drop, id=id, n_neighbors=n_neighbors, random_state=random_state, n_jobs=n_jobs, progress=progress,
+            drop=drop, id=id, threat=threat, sensitive=sensitive, n_neighbors=n_neighbors, random_state=random_state,
+            n_jobs=n_jobs, progress=progress,
         )  # fmt: skip
     if data is None:
         raise ValueError("Give a table (data and target), or a fitted model with rows: audit(model=..., X=..., y=...).")
@@ -142,14 +154,20 @@ def audit(
         tuned = np.arange(len(train))
         if tune != "none":
             tuned = tuning_rows(y_train, X_train.shape[1], random_state, notes)
-    frozen = encoder.frozen_ if encoder.frozen_.any() else None
+    scaler = StandardScaler().fit(X_train)
+    allowed = allowed_moves(
+        threat, encoder.feature_names_, encoder.frozen_, category_groups(encoder), X_train, scaler.scale_
+    )
+    asked = sensitive_columns(allowed, sensitive)
+    frozen = allowed.frozen if allowed.frozen.any() else None
     settings: dict = {
         "radius": radius, "tune": tune, "n_neighbors": n_neighbors, "test_size": test_size, "n_draws": n_draws,
         "budget": budget, "random_state": random_state,
     }  # fmt: skip
     training = Training(
-        X_train, y_train, tuned, frozen, radius, tune, n_neighbors, n_draws, random_state, n_jobs, progress
-    )
+        X_train, y_train, tuned, frozen, radius, tune, n_neighbors, n_draws, random_state, n_jobs, progress,
+        None if threat is None else allowed.for_tuning(scaler.mean_, scaler.scale_),
+    )  # fmt: skip
     fitted, certificates = {}, {}
     for candidate in candidates:
         stage = f"Training: {candidate.method}"
@@ -165,23 +183,31 @@ def audit(
         stage = f"Certifying and attacking: {candidate.method}"
         progress(stage, 0, len(test))
         with timed(seconds, f"certify {candidate.key}"):
-            certificates[candidate.key] = certify_rows(
-                fitted[candidate.key], X_test, y_test, frozen=frozen, unit=StandardScaler().fit(X_train).scale_,
-                budget=budget, n_jobs=n_jobs, progress=partial(progress, stage),
+            certificates[candidate.key] = replace(
+                certify_rows(
+                    fitted[candidate.key], X_test, y_test, threat=allowed.numbered, budget=budget, n_jobs=n_jobs,
+                    progress=partial(progress, stage),
+                ),
+                units=allowed.units,
             )  # fmt: skip
+    with timed(seconds, "dependence"):
+        told = ask_dependence(
+            fitted, asked, allowed, lambda key: (X_test, False, {}), X_train, radius, progress, budget=budget,
+            n_jobs=n_jobs,
+        )  # fmt: skip
     numbers = np.arange(1, len(labels) + 1) if dataset.row_numbers is None else dataset.row_numbers
     ids = dataset.row_ids
     return AuditResult(
         name=dataset.name,
         target=dataset.target_name,
         feature_names=list(encoder.feature_names_),
-        frozen=encoder.frozen_,
+        frozen=allowed.frozen,
         classes=np.unique(labels).tolist(),
         X_train=X_train,
         y_train=y_train,
         X_test=X_test,
         y_test=y_test,
-        scale=StandardScaler().fit(X_train).scale_,
+        scale=scaler.scale_,
         radius=radius,
         models=fitted,
         methods={candidate.key: candidate.method for candidate in candidates},
@@ -199,6 +225,8 @@ def audit(
         train_rows=numbers[train],
         test_ids=None if ids is None else ids[test],
         train_ids=None if ids is None else ids[train],
+        allowed=allowed,
+        dependence=told,
     )
 
 

@@ -12,6 +12,7 @@ from sklearn.preprocessing import StandardScaler
 
 from holdfast.audit.progress import StageProgress, no_progress
 from holdfast.certificates.scoring import CertifiedAccuracy
+from holdfast.certificates.threat import Threat
 from holdfast.learners import LMNN
 from holdfast.numerics.threads import n_threads
 from holdfast.parameters import check_count, check_number
@@ -49,6 +50,7 @@ def tune_lmnn(
     random_state: int = 0,
     n_jobs: int | None = None,
     progress: StageProgress = no_progress,
+    threat: Threat | None = None,
 ) -> dict[str, Any]:
     """``argmax over draws of the mean score over 3 folds``: mu, and with the perturbation loss tau and weight.
 
@@ -74,6 +76,8 @@ def tune_lmnn(
         Threads.
     progress : callable, optional
         Called with the stage, the number of fits done and their total.
+    threat : Threat, optional
+        Of standardised rows; in place of ``frozen``.
 
     Returns
     -------
@@ -94,7 +98,7 @@ def tune_lmnn(
         search.set_params(
             space=_ranges_around(radius) if robust else {"mu": _MUS},
             n_draws=n_draws if robust else len(_MUS),
-            scoring=CertifiedAccuracy(radius, frozen=frozen),
+            scoring=CertifiedAccuracy(radius, frozen=frozen if threat is None else None, threat=threat),
             cv=StratifiedKFold(_FOLDS, shuffle=True, random_state=random_state),
         )
     # Certifying spends its time in kernels that release the interpreter: threads do, and start at once. Fits alone

@@ -58,8 +58,9 @@ def recommend(scores: dict[str, dict]) -> str:
 
 
 def verdict(
-    models: list[Compared], best: str, majority: dict, radius: float, n_rows: int, chance: float, n_classes: int
-) -> Verdict:
+    models: list[Compared], best: str, majority: dict, radius: float, n_rows: int, chance: float, n_classes: int,
+    units: str = "standard deviations",
+) -> Verdict:  # fmt: skip
     """The verdict on some models.
 
     Parameters
@@ -74,10 +75,12 @@ def verdict(
         Test rows and their classes.
     chance : float
         p-value of the recommended model's accuracy against guessing.
+    units : str
+        Of the radius.
     """
     own = next(model for model in models if model.key == best)
     others = sorted((m for m in models if m.key != best), key=lambda m: -m.scores["balanced_certified"])
-    where = f"within {number(radius)} standard deviations"
+    where = f"within {number(radius)} {units}"
     always = f"always answering {majority['label']!r}"
     proven = f"{percent(own.scores['certified'])} of the test rows are right and proven to stay so {where}"
     rows = f"This rests on {n_rows} test rows."

@@ -11,7 +11,7 @@ from holdfast.certificates.engines import solve
 from holdfast.certificates.folding.normalizer import linearised, radii_before_normalizer
 from holdfast.certificates.moves import Moves
 from holdfast.certificates.problems import Bounds, Budget, Problem
-from holdfast.certificates.voting import NeighborVoter, Voter
+from holdfast.certificates.voting import DistanceVoter, NeighborVoter, Voter
 from holdfast.certificates.warped import warped_bounds
 from holdfast.certificates.witnesses.segment import segment
 from holdfast.certificates.witnesses.walk import walk
@@ -188,7 +188,7 @@ def _with_witnesses(
     loose = np.flatnonzero(~meet(bounds.lower, size))
     if loose.size:
         ends = list(_ends(voter, moves, rows[loose], codes[loose], effort.n_jobs))
-        if voter.encoding.warps:
+        if voter.encoding.warps or isinstance(voter, DistanceVoter):
             ends += [moves.enforce(rows[loose] + far * bounds.delta[loose], rows[loose]) for far in (*_WAYS, 10.0)]
         if voter.fold.after is not None:
             ends += _through_tangents(voter, problem, moves, rows[loose], codes[loose], effort)

@@ -189,6 +189,7 @@ def _compiling_notice(certifies: bool) -> str | None:
 
 def read_threat(path: Path, model):
     """The threat of a file on the columns of the table, for the encoded rows of a saved model; and its sentences."""
+    from holdfast.audit.allowed_moves import category_groups
     from holdfast.audit.new_rows import split_encoder
     from holdfast.audit.tables import matrix_names
     from holdfast.certificates.threat import Threat
@@ -196,9 +197,7 @@ def read_threat(path: Path, model):
     threat = Threat.from_file(path)
     encoder, inner = split_encoder(model)
     names = matrix_names(model, getattr(inner, "n_features_in_", 0))
-    categories = {} if encoder is None else encoder.categories_
-    groups = {name: [names.index(f"{name}={value}") for value in values] for name, values in categories.items()}
-    return threat.encoded(names, groups), threat.describe()
+    return threat.encoded(names, {} if encoder is None else category_groups(encoder)), threat.describe()
 
 
 def check_file(path: Path | None, force: bool) -> None:

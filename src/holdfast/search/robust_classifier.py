@@ -19,6 +19,7 @@ from holdfast.parameters import check_count, check_number
 from holdfast.search.families import FAMILIES, Facts, Family, Given, Recipe
 from holdfast.search.margins import largest_tau
 from holdfast.search.rungs import RUNGS, Table, climb, thinned
+from holdfast.search.verdict import Objective
 
 _WEIGHTS = {"certified": 1.0, "balanced": 0.5}
 _TIE = 0.01  # of the objective: a half to a quarter of the standard error of a share of some hundred rows
@@ -31,9 +32,11 @@ class RobustClassifierCV(ClassifierMixin, BaseEstimator):
     learned with the perturbation loss (LMNN-PL, CAP-PL, SCML-PL), where k and the pruning of the training rows are
     chosen too; nearest prototypes (PNCA-PL). Each kind wins on some data.
 
-    All candidates are tried on two folds of at most 1,000 training rows; the best quarter, and the best of each family,
-    on all folds of at most 4,000; the winner is fitted to all rows. A metric is fitted once a fold and then tried with
-    every k and margin to prune.
+    All candidates are tried on one fold of at most 1,000 training rows; the best half of each family on a second; the
+    best third of these, and the best of each family, on all folds of at most 4,000. The winner is fitted to all rows. A
+    metric is fitted once a fold and then tried with every k and margin to prune: distances and the fast lower bound are
+    shared, and the verdict at the radius (``certify(at=radius)``, 300 nodes a row) is sought for rows that these leave
+    open, for the k and margins that promise most.
 
     *Ties.* Candidates within one point (0.01) of the best objective count as equal: folds tell them apart by chance.
     Of these the one with the highest accuracy is chosen, of equal ones again the one with the higher objective, then
@@ -51,12 +54,15 @@ class RobustClassifierCV(ClassifierMixin, BaseEstimator):
     candidates : sequence of str, Family or classifier, or None, default=None
         Names of families (``holdfast.search.FAMILIES``), families, or classifiers of your own that
         :func:`holdfast.certify` takes. None is all families.
-    n_draws : int, default=10
+    n_draws : int, default=8
         Random draws of a family's parameters.
     cv : int, splitter or iterable of (train, test), default=5
         An integer is the number of stratified, shuffled folds (fewer if a class has fewer rows).
     objective : {"certified", "balanced"} or float, default="certified"
         w: 1, one half, or any number from 0 (accuracy alone) to 1.
+    class_weight : {"balanced"} or None, default=None
+        "balanced": certified accuracy and accuracy are means over classes, so that a rare class counts as much as a
+        frequent one; linear models are also tried with weights of classes.
     n_jobs : int or None, default=None
         Processes. The result does not depend on it.
     random_state : int, RandomState or None, default=None
@@ -97,9 +103,10 @@ class RobustClassifierCV(ClassifierMixin, BaseEstimator):
         radius: float = 0.1,
         threat=None,
         candidates: Sequence[Any] | None = None,
-        n_draws: int = 10,
+        n_draws: int = 8,
         cv=5,
         objective: str | float = "certified",
+        class_weight: str | None = None,
         n_jobs: int | None = None,
         random_state=None,
         verbose: int = 0,
@@ -110,6 +117,7 @@ class RobustClassifierCV(ClassifierMixin, BaseEstimator):
         self.n_draws = n_draws
         self.cv = cv
         self.objective = objective
+        self.class_weight = class_weight
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
@@ -130,8 +138,9 @@ class RobustClassifierCV(ClassifierMixin, BaseEstimator):
         facts = self._facts(X, y, splits)
         recipes = [recipe for family in families for recipe in family.draws(rng, facts, self.n_draws)]
         report = self._print if self.verbose else None
-        table = climb(recipes, X, y, splits, self.radius, self.threat, weight, self.n_jobs, report)
-        recipe, head = self._store(table, weight)
+        asked = Objective(weight, float(self.radius), self.threat, self.class_weight == "balanced")
+        table = climb(recipes, X, y, splits, asked, self.n_jobs, report)
+        recipe, head = self._store(table)
         self.best_estimator_ = recipe.classifier(head).fit(source, y)
         return self
 
@@ -167,6 +176,8 @@ class RobustClassifierCV(ClassifierMixin, BaseEstimator):
                 "RobustClassifierCV: objective must be 'certified', 'balanced' or a number from 0 to 1; got "
                 f"{self.objective!r}."
             )
+        if self.class_weight not in (None, "balanced"):
+            raise ValueError(f"RobustClassifierCV: class_weight must be None or 'balanced'; got {self.class_weight!r}.")
         families = [FAMILIES[c] if isinstance(c, str) else c if isinstance(c, Family) else Given(c) for c in wanted]
         return families, float(weight)
 
@@ -187,12 +198,13 @@ class RobustClassifierCV(ClassifierMixin, BaseEstimator):
             tau_max = largest_tau(Euclidean(), X[rows], y[rows]) if several else self.radius
         norm = 2 if self.threat is None else self.threat.norm
         spread = np.sqrt(X.shape[1]) if np.ndim(norm) == 0 and norm == np.inf else 1.0
-        return Facts(len(rows), X.shape[1], float(self.radius), float(self.radius * spread), tau_max)
+        balanced = self.class_weight == "balanced"
+        return Facts(len(rows), X.shape[1], float(self.radius), float(self.radius * spread), tau_max, balanced)
 
-    def _store(self, table: Table, weight: float) -> tuple[Recipe, dict[str, Any]]:
+    def _store(self, table: Table) -> tuple[Recipe, dict[str, Any]]:
         """Set the attributes that describe the search; the best recipe and head."""
         candidates = sorted(table.verdicts)
-        keys = [(table.rung[c], table.value(c, weight), table.accuracy(c)) for c in candidates]
+        keys = [(table.rung[c], table.value(c), table.accuracy(c)) for c in candidates]
         last = max(rung for rung, *_ in keys)
         enough = max(value for rung, value, _ in keys if rung == last) - _TIE
         equal = [k for k, (rung, value, _) in enumerate(keys) if rung == last and value >= enough]
