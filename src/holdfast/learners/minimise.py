@@ -14,7 +14,7 @@ from holdfast.solvers.progress import Callback, Progress
 from holdfast.solvers.stochastic import SumOfParts
 from holdfast.spaces import Factors, PSDMatrices, Space
 
-_LEAST = 1e-300  # of a mean squared distance: the metric that brings it to 1 must not overflow
+_MIN_MEAN_SQUARE = 1e-300  # of a mean squared distance: the metric that brings it to 1 must not overflow
 
 
 def minimise(
@@ -85,7 +85,7 @@ def typical_scale(objective: ObjectiveLike, owner: str) -> float:
 def finite_scatters(objective: ObjectiveLike, owner: str) -> tuple[np.ndarray, np.ndarray]:
     """The means over R of ``X_ij`` and of ``X_il``; ``ValueError`` if they overflow, or nearly vanish."""
     finite = all(np.isfinite(C).all() for C in objective.scatters)
-    if not finite or 0.0 < max(np.trace(C) for C in objective.scatters) < _LEAST:
+    if not finite or 0.0 < max(np.trace(C) for C in objective.scatters) < _MIN_MEAN_SQUARE:
         size, other = ("small", "larger") if finite else ("large", "smaller")
         raise ValueError(
             f"{owner}: the squared distances between points are too {size} for floating point; bring the features to a "
