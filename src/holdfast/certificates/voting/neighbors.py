@@ -12,7 +12,7 @@ from holdfast.certificates.folding import Fold
 from holdfast.certificates.moves import Moves
 from holdfast.certificates.problems import NeighborProblem
 from holdfast.certificates.voting.base import Voter
-from holdfast.certificates.voting.reference import check_reference, shows_points, stored_points
+from holdfast.certificates.voting.reference import check_distances, check_reference, shows_points, stored_points
 from holdfast.constraints.search import nearest_by_class
 from holdfast.metric import check_metric
 
@@ -35,6 +35,12 @@ class VotesByDistance(Protocol):
 
     def validate(self) -> None:
         """Raise ``ValueError`` unless shapes, ranges and counts of these attributes agree."""
+
+    def predict(self, X) -> np.ndarray:
+        """The class that wins the vote, for each row."""
+
+    def _vote(self, X) -> np.ndarray:
+        """The same function: a subclass with another ``predict`` does not vote by distance."""
 
 
 @dataclass(frozen=True)
@@ -93,6 +99,11 @@ class NeighborVoter(Voter):
             yield place
 
 
+def votes_by_distance(last) -> bool:
+    """Whether the nearest points decide, and nothing that a subclass has put in place of ``predict``."""
+    return isinstance(last, VotesByDistance) and getattr(type(last), "_vote", None) is type(last).predict
+
+
 def read_votes_by_distance(model, last: VotesByDistance, steps: Fold, n_features: int, reference) -> NeighborVoter:
     """One of holdfast's classifiers."""
     last.validate()
@@ -114,6 +125,7 @@ def read_scikit_learn(model, last: KNeighborsClassifier, steps: Fold, n_features
         points, codes = stored_points(last, asked=given is not None)
         own = Affine.identity(points.shape[1]) if metric is None else metric
         mapped, scale = own(points), float(np.linalg.norm(np.abs(points) @ own.absolute.T, axis=1).max())
+        check_distances(last, points, mapped, scale)
     else:
         rows, labels = given
         codes = np.searchsorted(last.classes_, labels)
