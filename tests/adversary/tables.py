@@ -297,12 +297,12 @@ def _attack(case: TableCase) -> Tally:
 def _rows(numbers: Numbers, limits: Limits, rng) -> np.ndarray:
     """Rows of the data, moved ones, and some near a boundary between rows of the same words."""
     everything = numbers.rows()
-    fresh = everything[rng.integers(len(everything), size=5)]
-    fresh[:, :2] += 0.3 * rng.normal(size=(5, 2)) * everything[:, :2].std(axis=0)
+    fresh = everything[rng.integers(len(everything), size=3)]
+    fresh[:, :2] += 0.3 * rng.normal(size=(3, 2)) * everything[:, :2].std(axis=0)
     low = everything[rng.integers(len(everything), size=40)]
     high = everything[rng.integers(len(everything), size=40)]
     high[:, -1] = low[:, -1]
-    rows = np.vstack([fresh, everything[:2], between(numbers, low, high, 4, rng)])
+    rows = np.vstack([fresh, everything[:1], between(numbers, low, high, 3, rng)])
     if limits.relations is not None:
         A, b = limits.relations
         rows = rows[(rows @ A.T < b).all(axis=1)]

@@ -64,17 +64,11 @@ class _Row:
 
         Where nothing comes before a map, the model computes it of the very number that the row has.
         """
-        warps = self.encoding.warps
-        still = [i for i in still if (warps[i].weight, warps[i].offset) != (1.0, 0.0)]
+        inner, error, _ = self.encoding.inputs(self.row[None])
+        still = [i for i in still if error[0, i] > 0]
         if not still:
             return {}
-        ends = np.zeros((2, len(warps)))
-        for i, warp in enumerate(warps):
-            x = self.row[warp.source]
-            gap = warp.source in self.encoding.gaps and self.row[self.encoding.gap(warp.source)] > 0
-            inner = warp.filled if gap and warp.filled is not None else warp.inner(x)
-            error = 1e-14 * (abs(warp.weight * x) + abs(inner) + abs(warp.offset))
-            ends[:, i] = inner - error, inner + error
+        ends = np.vstack([inner - error, inner + error])
         images = np.sort(self.encoding.bend(ends), axis=0)
         own = self.row[self.first :]
         return {i: (min(images[0, i], own[i]), max(images[1, i], own[i])) for i in still}
