@@ -31,7 +31,7 @@ class Relations(NamedTuple):
         return np.abs(rows) @ np.abs(self.A).T + np.abs(self.b)
 
     def broken(self, rows: np.ndarray) -> np.ndarray:
-        """Which relations each row breaks by more than rounding can: a mask (m, n_relations)."""
+        """A mask (m, n_relations) of the relations that a row breaks by more than rounding can."""
         return rows @ self.A.T - self.b > TOLERANCE * self.sizes(rows)
 
     def room(self, rows: np.ndarray, slack: float) -> np.ndarray:
@@ -40,7 +40,7 @@ class Relations(NamedTuple):
         return self.b - product_by_rows(rows, self.A) + slack * sizes
 
     def kept(self, moved: np.ndarray, rows: np.ndarray) -> np.ndarray:
-        """Whether each moved row keeps every relation in exact arithmetic.
+        """True for each moved row that keeps every relation in exact arithmetic.
 
         An equality, which is two opposite relations, is kept to rounding (1e-9 of the sizes that are added). A row that
         breaks a relation by rounding may go on to do so, by no more than before.
