@@ -10,7 +10,7 @@ from sklearn.preprocessing import StandardScaler
 
 from holdfast import CertifiedKNeighborsClassifier, Euclidean, save
 from holdfast.datasets.encoder import TableEncoder
-from tests.cli.test_cli import run
+from tests.cli.program import run
 
 THREAT = """
 norm = "inf"

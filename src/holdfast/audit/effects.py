@@ -1,4 +1,4 @@
-"""What a model looks at: the answers that change when a column is shuffled; and how it does in groups of rows."""
+"""The columns a model uses (answers that change when a column is shuffled), and its scores in groups of rows."""
 
 from typing import TYPE_CHECKING
 

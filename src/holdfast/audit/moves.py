@@ -72,7 +72,7 @@ class Listing:
         }
 
     def far(self) -> dict | None:
-        """How many test rows lie outside the data, and which."""
+        """The number of test rows that lie outside the data, and the rows."""
         if self.distance is None:
             return None
         rows = np.flatnonzero(self.distance.far)

@@ -68,7 +68,7 @@ def summarise(result: "AuditResult") -> dict:
     majority = majority_scores(np.asarray(result.y_train), y)
     radii = radius_grid(certificates.values(), result.radius, result.extent or np.inf)
     norm = certificates[best].norm
-    told = _verdict(result, models, found, best, majority)
+    verdict = _verdict(result, models, found, best, majority)
     listing = Listing(result)
     summary = {
         "kind": KIND,
@@ -85,7 +85,7 @@ def summarise(result: "AuditResult") -> dict:
         "dependence": dependence_tables(result, best),
         "models": models,
         "recommended": best,
-        "verdict": told.to_dict(),
+        "verdict": verdict.to_dict(),
         "majority": rounded(majority),
         "scores": {key: rounded(each) for key, each in found.items()},
         "at_radius": at_radius,

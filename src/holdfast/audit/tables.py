@@ -156,7 +156,7 @@ def vote_share(model, X) -> np.ndarray | None:
 
 
 def data_notes(model, X) -> tuple[np.ndarray | None, list[str]]:
-    """Which rows lie far from the training rows, and remarks on that; None if the model does not keep them."""
+    """A mask of rows far from the training rows, and remarks on them; None if the model does not keep its rows."""
     _, inner = split_encoder(model)
     found = saved_data_distance(inner, to_matrix(model, X))
     if found is None:

@@ -80,7 +80,7 @@ class Dependence:
 
 
 def dependence(model, X, on, *, at: float = 0.0, threat: Threat | None = None, **options) -> Dependence:
-    """Whether any change of the columns ``on``, with other features within ``at``, changes the answer of each row.
+    """Find rows whose answer some change of the columns ``on`` changes, while other features move within ``at``.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What a threat takes from rows of training: widths of features, and values of categories."""
+"""Widths of features and values of categories that a threat takes from training rows."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
