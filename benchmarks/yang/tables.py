@@ -58,7 +58,7 @@ def _ease(rows: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
     plain = rows[rows["method"] == "Euclidean"][["condition", "dataset", "score", "round", "value"]]
     plain = plain.rename(columns={"value": "plain"})
     plain["all"] = plain.groupby(["condition", "dataset", "score"])["plain"].transform("mean")
-    beside = rows[keys + ["round"]].merge(plain, on=["condition", "dataset", "score", "round"])
+    beside = rows[[*keys, "round"]].merge(plain, on=["condition", "dataset", "score", "round"])
     beside["ease"] = beside["plain"] - beside["all"]
     return beside.groupby(keys, sort=False)["ease"].mean().reset_index()
 
