@@ -331,7 +331,7 @@ def _check_witnesses(tally: Tally, numbers: Numbers, rows, certificate, limits: 
     own = rows[found]
     where = _matrix(moved, own)
     tally.expect(bool(_allowed(limits, where, own).all()), "a witness is not possible")
-    answers = numbers.model.predict(numbers.dress(moved.astype({name: float for name in NUMBERS})))
+    answers = numbers.model.predict(numbers.dress(moved.astype(dict.fromkeys(NUMBERS, float))))
     for i, answer in enumerate(answers):
         tally.expect(answer != certificate.prediction[found[i]], f"witness {found[i]} does not change the answer")
 
