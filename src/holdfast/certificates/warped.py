@@ -158,7 +158,9 @@ class _Row:
                 high = min(high, size)
                 move = delta if delta is not None else move
                 guess, failed = size * ratio * (1.0 - 1e-9), failed + 1
-                size = guess if low < guess and failed < _GUESSES else (np.sqrt(low * high) if low > 0 else high / _GROW)
+                size = (
+                    guess if low < guess and failed < _GUESSES else (np.sqrt(low * high) if low > 0 else high / _GROW)
+                )
             if high <= low * (1.0 + _MEET) or high < _SMALLEST or low > _LARGEST:
                 break
         return low, high, move
