@@ -18,7 +18,7 @@ from holdfast.audit.progress import StageProgress, no_progress
 from holdfast.audit.result import AuditResult
 from holdfast.audit.tables import certify_rows
 from holdfast.audit.train import MAX_TRAIN_ROWS
-from holdfast.audit.tune import check_settings
+from holdfast.audit.tune import check_settings, weighing
 from holdfast.certificates.certify import DEFAULT_BUDGET
 from holdfast.certificates.threat import Threat
 from holdfast.datasets.checks import Repairs
@@ -42,7 +42,8 @@ def audit(
     tune: str = "certified",
     n_neighbors: int = 3,
     test_size: float = 0.3,
-    n_draws: int = 16,
+    n_draws: int = 8,
+    class_weight: str | None = "auto",
     budget: int = DEFAULT_BUDGET,
     drop: Sequence[str] = (),
     id: str | None = None,
@@ -82,10 +83,14 @@ def audit(
         The score by which parameters are chosen: certified accuracy at ``radius``, or accuracy (the paper's
         way); "none" takes fixed values.
     n_neighbors : int, default=3
+        Of plain k-NN and LMNN; the model that is chosen has its own.
     test_size : float, default=0.3
         Share of the rows that is kept for the test, in every class.
-    n_draws : int, default=16
-        Candidates for the robust twin.
+    n_draws : int, default=8
+        Random draws of the parameters of each family of models, for :class:`~holdfast.RobustClassifierCV`.
+    class_weight : {"auto", "balanced"} or None, default="auto"
+        "balanced": parameters are chosen by means over classes, so that a rare class counts as much as a frequent
+        one. "auto": so where the rarest class has less than a fifth of the rows.
     budget : int, default=2000
         Nodes a row may take in the exact search; the bounds hold whatever it is.
     drop : sequence of str, default=()
@@ -162,13 +167,13 @@ def audit(
     frozen = allowed.frozen if allowed.frozen.any() else None
     settings: dict = {
         "radius": radius, "tune": tune, "n_neighbors": n_neighbors, "test_size": test_size, "n_draws": n_draws,
-        "budget": budget, "random_state": random_state,
+        "class_weight": weighing(y_train, class_weight), "budget": budget, "random_state": random_state,
     }  # fmt: skip
     training = Training(
         X_train, y_train, tuned, frozen, radius, tune, n_neighbors, n_draws, random_state, n_jobs, progress,
-        None if threat is None else allowed.for_tuning(scaler.mean_, scaler.scale_),
+        None if threat is None else allowed.for_tuning(scaler.mean_, scaler.scale_), class_weight,
     )  # fmt: skip
-    fitted, certificates = {}, {}
+    fitted, certificates, methods = {}, {}, {}
     for candidate in candidates:
         stage = f"Training: {candidate.method}"
         progress(stage, 0, 1)
@@ -176,11 +181,12 @@ def audit(
             found = candidate.fit(training)
         progress(stage, 1, 1)
         fitted[candidate.key] = found.model
+        methods[candidate.key] = found.method or candidate.method
         if found.settings:
             settings[candidate.key] = found.settings
-        notes += [f"{candidate.method}: {warning}" for warning in found.warnings]
+        notes += [f"{methods[candidate.key]}: {warning}" for warning in found.warnings]
     for candidate in candidates:
-        stage = f"Certifying and attacking: {candidate.method}"
+        stage = f"Certifying and attacking: {methods[candidate.key]}"
         progress(stage, 0, len(test))
         with timed(seconds, f"certify {candidate.key}"):
             certificates[candidate.key] = replace(
@@ -210,7 +216,7 @@ def audit(
         scale=scaler.scale_,
         radius=radius,
         models=fitted,
-        methods={candidate.key: candidate.method for candidate in candidates},
+        methods=methods,
         certificates=certificates,
         settings=settings,
         versions=versions(),

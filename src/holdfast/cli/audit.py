@@ -36,11 +36,12 @@ def audit_command(
     ] = None,
     models: Annotated[
         list[str] | None,
-        typer.Option(metavar="MODEL", help="Compare only these: logistic, knn, base (LMNN), robust (LMNN-PL)."),
+        typer.Option(metavar="MODEL", help="Compare only these: logistic, knn, base (LMNN), robust (chosen)."),
     ] = None,
     tune: common.Tune = "certified",
     neighbors: common.Neighbors = 3,
-    draws: common.Draws = 16,
+    draws: common.Draws = 8,
+    class_weight: common.ClassWeight = "auto",
     test_size: Annotated[float, typer.Option(help="Share of the rows kept for the test.")] = 0.3,
     budget: common.Budget = 2000,
     drop: common.Drop = None,
@@ -101,7 +102,8 @@ def audit_command(
         result = audit(
             dataset, target=dataset.target_name, model=loaded, reference=trained_on,
             radius=radius, models=models, tune=tune, threat=moves, sensitive=sensitive or (),
-            n_neighbors=neighbors, n_draws=draws, test_size=test_size, budget=budget, categorical=categorical or (),
+            n_neighbors=neighbors, n_draws=draws, class_weight=common.no_word(class_weight),
+            test_size=test_size, budget=budget, categorical=categorical or (),
             dates=dates or (), repairs=repairs, random_state=seed, n_jobs=jobs, progress=progress,
         )  # fmt: skip
         progress("Writing the report", 0, 1)

@@ -51,9 +51,15 @@ MergeSmall = Annotated[bool, typer.Option("--merge-small", help="Merge classes w
 DropDuplicates = Annotated[bool, typer.Option("--drop-duplicates", help="Leave out rows that repeat an earlier one.")]
 DropUnlabelled = Annotated[bool, typer.Option("--drop-unlabelled", help="Leave out rows without a label.")]
 Seed = Annotated[int, typer.Option(help="Random seed.", min=0)]
-Tune = Annotated[str, typer.Option(help="Tune by: certified (accuracy), accuracy (as in the paper), or none.")]
-Neighbors = Annotated[int, typer.Option(help="Neighbours that vote.")]
-Draws = Annotated[int, typer.Option(help="Candidates tried for the robust model.")]
+Tune = Annotated[str, typer.Option(help="Choose by: certified (accuracy), accuracy, or none (fixed values).")]
+Neighbors = Annotated[int, typer.Option(help="Neighbours that vote, in plain k-NN and LMNN.")]
+ClassWeight = Annotated[
+    str,
+    typer.Option(
+        help="In the choice classes count alike (balanced), rows do (none), or auto: balanced if one is rare."
+    ),
+]
+Draws = Annotated[int, typer.Option(help="Random settings tried for each family of models.")]
 AllowUnknown = Annotated[
     bool,
     typer.Option(
@@ -185,6 +191,11 @@ def _compiling_notice(certifies: bool) -> str | None:
     from holdfast.geometry.kernels import pair_forms, pair_squares
 
     return compiling_notice([pair_forms, pair_squares])
+
+
+def no_word(value: str) -> str | None:
+    """None for the word "none"."""
+    return None if value == "none" else value
 
 
 def read_threat(path: Path, model):

@@ -1,4 +1,6 @@
-"""Rows with the column names a model was fitted on."""
+"""Tables as users have them: column names, and the precision of numbers."""
+
+import numpy as np
 
 
 def with_names(rows, estimator):
@@ -8,7 +10,8 @@ def with_names(rows, estimator):
 
     Parameters
     ----------
-    rows : ndarray of shape (n_rows, n_features)
+    rows : ndarray or data frame of shape (n_rows, n_features)
+        A data frame stays as it is.
     estimator : fitted estimator
 
     Returns
@@ -16,8 +19,24 @@ def with_names(rows, estimator):
     ndarray or pandas data frame
     """
     names = getattr(estimator, "feature_names_in_", None)
-    if names is None:
+    if names is None or hasattr(rows, "columns"):
         return rows
     from pandas import DataFrame  # installed: the names came from a data frame
 
     return DataFrame(rows, columns=names)
+
+
+def precisions(rows) -> list[str]:
+    """Names of the kinds of floating-point numbers in a table, such as ``float32``: of every column of a frame.
+
+    Lists are looked at as numpy reads them: a list of rows in single precision is in single precision.
+    """
+    if hasattr(rows, "dtypes"):
+        kinds = list(rows.dtypes)
+    else:
+        kinds = [rows.dtype if isinstance(rows, np.ndarray) else np.asarray(rows).dtype]
+    names = (_ARROW.get(str(kind), str(kind)).lower() for kind in kinds)
+    return [name for name in names if name.startswith("float") or name == "longdouble"]
+
+
+_ARROW = {"halffloat[pyarrow]": "float16", "float[pyarrow]": "float32", "double[pyarrow]": "float64"}

@@ -1,6 +1,7 @@
 """Successive halving: many candidates on few rows and folds, the best of them on more."""
 
 import math
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -91,9 +92,15 @@ class Table:
 
 def climb(
     recipes: list[Recipe], X: np.ndarray, y: np.ndarray, splits: Sequence[Split], asked: Objective, n_jobs: int | None,
-    report=None,
+    report,
 ) -> Table:  # fmt: skip
     """Try all recipes on the first rung, and the best of each on the next."""
+    with warnings.catch_warnings():  # here too: where tasks are threads, each would restore the filters of another
+        warnings.simplefilter("ignore", UserWarning)
+        return _climb(recipes, X, y, splits, asked, n_jobs, report)
+
+
+def _climb(recipes, X, y, splits, asked: Objective, n_jobs: int | None, report) -> Table:
     table = Table(recipes, asked.weight)
     trials = {r: list(range(len(recipe.heads))) for r, recipe in enumerate(recipes)}
     before: list[Split] = []
@@ -107,8 +114,7 @@ def climb(
             for r, heads in trials.items():
                 table.add(r, heads, *of_fold[r])
         table.rung.update({(r, h): number for r, heads in trials.items() for h in heads})
-        if report is not None:
-            report(number, table)
+        report(number, table)
         if number + 1 < len(RUNGS):
             trials, before = _survivors(table, trials, rung, RUNGS[number + 1].n_searched), now
     return table

@@ -71,7 +71,7 @@ def row_weights(y: np.ndarray, balanced: bool) -> np.ndarray:
 
 
 def verdict(classifier, question: Question) -> Verdict:
-    """Certified accuracy at the radius and accuracy of a fitted classifier; rows that it gets wrong are not certified."""
+    """Certified accuracy at the radius and accuracy of a fitted classifier; what it gets wrong is not certified."""
     right = classifier.predict(question.X) == question.y
     return question.shares(stable_rows(classifier, question, right), right)
 

@@ -74,9 +74,18 @@ class Recipe:
 
 
 class Family(ABC):
-    """One kind of model; a new one is a file in this folder and a line in its registry."""
+    """One kind of model; a new one is a file in this folder and a line in its registry.
+
+    Attributes
+    ----------
+    name : str
+        Its key in the registry.
+    label : str
+        Its name for people.
+    """
 
     name: str
+    label: str = "model"
 
     @abstractmethod
     def draws(self, rng: np.random.RandomState, facts: Facts, n_draws: int) -> list[Recipe]:

@@ -14,6 +14,7 @@ class Linear(Family):
     """
 
     name = "linear"
+    label = "linear model"
 
     def draws(self, rng, facts: Facts, n_draws: int) -> list[Recipe]:
         """The whole list; nothing is random."""

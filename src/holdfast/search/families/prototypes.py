@@ -12,6 +12,7 @@ class Prototypes(Family):
     """PNCA-PL: number of prototypes, temperature, tau and weight drawn; certified exactly."""
 
     name = "prototypes"
+    label = "PNCA-PL"
 
     def draws(self, rng, facts: Facts, n_draws: int) -> list[Recipe]:
         """Random draws, half as many as asked for: its fits take longest."""
