@@ -19,7 +19,7 @@ from holdfast import (
 )
 from holdfast.learners import MetricLearner
 from holdfast.search import Ranges
-from holdfast.solvers import ProjectedGradient
+from holdfast.solvers import LBFGS, ProjectedGradient
 
 
 @dataclass(frozen=True)
@@ -49,17 +49,17 @@ METHODS: dict[str, Method] = {
         LMNN(mu=0.5, perturbation=None, solver=ProjectedGradient())
     ),  # the paper's schedule: it stops early, which matters
     "LMNN-LBFGS": Method(LMNN(mu=0.5, perturbation=None)),
-    "LDD": Method(LogDetLMNN()),
-    "CAP": Method(CappedTraceLMNN()),
-    "SN": Method(SpectralNormLMNN()),
+    "LDD": Method(LogDetLMNN(solver=ProjectedGradient())),
+    "CAP": Method(CappedTraceLMNN(solver=ProjectedGradient())),
+    "SN": Method(SpectralNormLMNN(solver=LBFGS())),
     "DRIFT": Method(DRIFT()),
     "AML": Method(AML()),
     "LMNN-PL": Method(LMNN(perturbation=_PL)),
-    "CAP-PL": Method(CappedTraceLMNN(perturbation=_PL)),
+    "CAP-PL": Method(CappedTraceLMNN(perturbation=_PL, solver=ProjectedGradient())),
     "SCML": Method(SCML(random_state=0)),
     "SCML-PL": Method(SCML(perturbation=_PL, random_state=0)),
-    "PNCA": Method(ProxyNCA(random_state=0)),
-    "PNCA-PL": Method(ProxyNCA(perturbation=_PL, random_state=0)),
+    "PNCA": Method(ProxyNCA(solver=ProjectedGradient(), random_state=0)),
+    "PNCA-PL": Method(ProxyNCA(perturbation=_PL, solver=ProjectedGradient(), random_state=0)),
     "LMNN-PL@0.1": Method(LMNN(perturbation=_PL), radius=0.1),
     "LMNN-PL@0.2": Method(LMNN(perturbation=_PL), radius=0.2),
     "SCML-PL@0.1": Method(SCML(perturbation=_PL, random_state=0), radius=0.1),

@@ -38,7 +38,7 @@ class NewRows:
     reordered: bool = False
 
     def notes(self) -> list[str]:
-        """What was done to the table, in sentences."""
+        """Sentences on what was done to the table."""
         notes = []
         if self.ignored:
             more = f" and {len(self.ignored) - _MAX_LISTED} more" if len(self.ignored) > _MAX_LISTED else ""

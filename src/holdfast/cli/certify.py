@@ -68,7 +68,7 @@ def certify_command(
             frame[name] = column
     if out is not None:
         common.write_frame(frame, out)
-    told = print_line if not common.is_stream(out) else print_error
+    say = print_line if not common.is_stream(out) else print_error
     stable = float((found.radius > radius).mean())
     right = None if y is None else float(found.certified_accuracy(radii=radius))
     if json:
@@ -77,9 +77,9 @@ def certify_command(
         print_json({**totals, "units": found.units, "certificates": frame.to_dict(orient="list")})
         return
     print_notes([*rows.notes(), *notes, *allowed], err=common.is_stream(out))
-    told(f"{percent(stable)} of {len(found):,} predictions hold against any move up to {radius:g}.")
+    say(f"{percent(stable)} of {len(found):,} predictions hold against any move up to {radius:g}.")
     if right is not None:
-        told(f"{percent(right)} are right and hold: the certified accuracy.")
+        say(f"{percent(right)} are right and hold: the certified accuracy.")
     if common.is_stream(out):
         return
     print_line(f"Radii are in {found.units}; the least certain rows:")

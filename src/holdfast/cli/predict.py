@@ -62,8 +62,8 @@ def predict_command(
     if out is not None:
         common.write_frame(frame, out)
     if json:
-        told = {"rows": len(labels), "prediction": labels, "file": out, **rows.to_dict()}
-        print_json(told | {name: frame[name] for name in ("id", "share") if name in frame})
+        document = {"rows": len(labels), "prediction": labels, "file": out, **rows.to_dict()}
+        print_json(document | {name: frame[name] for name in ("id", "share") if name in frame})
         return
     print_notes(rows.notes(), err=out is None or common.is_stream(out))
     if out is None:

@@ -24,6 +24,7 @@ SKLEARN_TYPES = {
     "sklearn.discriminant_analysis.LinearDiscriminantAnalysis",
     "sklearn.feature_selection._variance_threshold.VarianceThreshold",
     "sklearn.linear_model._logistic.LogisticRegression",
+    "sklearn.svm._classes.LinearSVC",
     "sklearn.neighbors._nca.NeighborhoodComponentsAnalysis",
     "sklearn.neighbors._classification.KNeighborsClassifier",
 }

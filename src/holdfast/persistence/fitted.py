@@ -1,4 +1,4 @@
-"""What the fitted attributes of each allowed type must look like: shapes, signs, finite numbers.
+"""Checks of the fitted attributes of each allowed type: shapes, signs, finite numbers.
 
 One row of :data:`ATTRIBUTES` or one function of :data:`CHECKS` for each type; a type that ``allowed`` names and neither
 has, such as a solver or a term, holds parameters only, which ``fit`` checks.

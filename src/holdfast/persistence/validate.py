@@ -1,4 +1,4 @@
-"""Whether a model can be used: every part is checked, and the pipeline takes a row."""
+"""Check that a loaded model can be used: every part is valid, and the pipeline takes a row."""
 
 import warnings
 from collections.abc import Iterator

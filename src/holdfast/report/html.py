@@ -6,7 +6,7 @@ import json
 
 from holdfast.numerics.formatting import number, percent
 from holdfast.report.figures import accuracy_curve, heat_map, histograms, lines
-from holdfast.report.summary_format import check_summary
+from holdfast.report.summary_format import check_summary, units_of
 
 
 def render_html(summary: dict) -> str:
@@ -54,6 +54,7 @@ def _script_data(summary: dict) -> dict:
     return {
         "models": [{"key": model["key"], "method": model["method"]} for model in summary["models"]],
         "rows": summary["data"]["n_test"],
+        "units": units_of(summary),
         "radii": curve["radii"],
         "at": curve["at"],
         "curves": {
@@ -88,7 +89,7 @@ def _figures(summary: dict) -> dict:
         models,
         radii["edges"],
         {key: {**own, "counts": own["right"]} for key, own in radii["models"].items()},
-        "certified radius, in standard deviations",
+        f"certified radius, in {units_of(summary)}",
         "Histogram of certified radii.",
     )
     if margins := summary["margins"]:

@@ -132,13 +132,12 @@ def test_no_move_inside_the_radius_changes_an_answer(name, threat):
         full[:, at] = rng.normal(size=(len(TEST), 3)) * [10, 1, 5]
         if trial < 3:  # towards the witness
             full[np.ix_(seen, at)] = np.nan_to_num(ways)
-        rows = np.nan_to_num(TEST[NUMBERS].to_numpy(float))
-        base = np.zeros_like(full)
-        base[:, at] = rows
-        full = moves.enforce(base + full, base) - base
         full[:, at] = np.where(TEST[NUMBERS].isna(), 0.0, full[:, at])
         size = np.maximum(moves.lengths(full), 1e-12)
         full *= (0.9999 * np.minimum(found.radius, 50.0) / size)[:, None]
+        base = np.zeros_like(full)
+        base[:, at] = np.nan_to_num(TEST[NUMBERS].to_numpy(float))
+        full = moves.enforce(base + full, base) - base  # after scaling: a longer move could leave the box
         np.testing.assert_array_equal(model.predict(moved(TEST, full[:, at])), found.prediction)
     assert (model.predict(found.adversarial[seen]) != found.prediction[seen]).all()
 

@@ -10,6 +10,7 @@ from holdfast.certificates.kernels.relaxation import (
     load_rows,
     relaxation,
     store_rows,
+    stretched_witness,
     witness,
 )
 from holdfast.certificates.kernels.search_tree import (
@@ -71,6 +72,9 @@ def search(tree, active, query, kinds, scratch, steps, best_z):
                 close_at(status, bound)
                 release(free, status, slot)
                 continue
+            if status.enough > 0.0 and stretched_witness(active, query, scratch, status.enough, best_z, down, up, ball):
+                status.best = status.enough
+                return True
         half_distances(squared, slopes, z, phi)
         store_rows(tree, slot, active)
         # Bounds of children hold for moves up to ``within``: no more is needed than what closes a node.

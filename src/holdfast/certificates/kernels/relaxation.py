@@ -181,22 +181,42 @@ def _most_violated(tree, slot, query, kind, phi, gap):
 
 
 @inner
+def _loses(query, scratch, moved, down, up):
+    """Whether the vote after a move is for another class, and no limit is broken."""
+    phi, keys, nearest = scratch.phi, scratch.keys, scratch.nearest
+    half_distances(query.squared, query.slopes, moved, phi)
+    count = ZERO
+    for p in range(phi.size):
+        count = insert(phi[p], p, keys, nearest, count)
+    lost = winner(query.labels, nearest, count, scratch.tally, query.lowest_wins) != query.y
+    if lost and up is not None:
+        lost = _violated_limit(query, moved, down, up, scratch.row)[0] == NONE_FOUND
+    return lost
+
+
+@inner
+def stretched_witness(active, query, scratch, size, best_z, down, up, ball):
+    """Whether the vote is lost on the way of z at a length of ``size``, which is longer; the move to ``best_z``."""
+    z, moved = active.z, scratch.moved
+    own = length(z) if ball is None else lifted_length(z, ball, query.sigma)
+    if not 0.0 < own < size:
+        return False
+    scale(size / own, z, moved)
+    if not _loses(query, scratch, moved, down, up):
+        return False
+    for t in range(z.size):
+        best_z[t] = moved[t]
+    return True
+
+
+@inner
 def witness(active, query, scratch, pushes, best, best_z, down, up, ball):
     """The length of a move a hair beyond z that changes the vote; infinite if none was found."""
-    z, phi, moved = active.z, scratch.phi, scratch.moved
-    keys, nearest, tally = scratch.keys, scratch.nearest, scratch.tally
-    squared, slopes, labels = query.squared, query.slopes, query.labels
+    z, moved = active.z, scratch.moved
     step = 2.0 * slack(query.rounding, length(z))
     for _ in range(pushes):  # twentyfold pushes; whatever they reach is checked by the vote
         point_beyond(active, step, moved)
-        half_distances(squared, slopes, moved, phi)
-        count = ZERO
-        for p in range(phi.size):
-            count = insert(phi[p], p, keys, nearest, count)
-        lost = winner(labels, nearest, count, tally, query.lowest_wins) != query.y
-        if lost and up is not None:
-            lost = _violated_limit(query, moved, down, up, scratch.row)[0] == NONE_FOUND
-        if lost:
+        if _loses(query, scratch, moved, down, up):
             size = length(moved) if ball is None else lifted_length(moved, ball, query.sigma)
             if size < best:
                 for t in range(z.size):

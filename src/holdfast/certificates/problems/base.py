@@ -138,14 +138,15 @@ class Problem(ABC):
         return Bounds(lower, upper, delta)
 
     def _keeps_relations(self, inputs: np.ndarray | None, delta: np.ndarray) -> np.ndarray:
-        """Whether each moved row keeps the relations, up to rounding."""
+        """True for each moved row that keeps the relations, up to rounding."""
         if self.moves.relations is None:
             return np.ones(len(delta), bool)
         if inputs is None:
             raise ValueError("Relations are on the moved inputs: the engine needs inputs as well as queries.")
         A, b = self.moves.relations
         moved = inputs + np.nan_to_num(delta)
-        return (moved @ A.T - b <= _ROUNDED * (np.abs(moved) @ np.abs(A).T + np.abs(b))).all(axis=1)
+        sizes = np.abs(moved) @ np.abs(A).T + np.abs(b)
+        return (moved @ A.T - b <= (_ROUNDED + self.moves.slack) * sizes).all(axis=1)
 
 
 def _power_of_two(size: float) -> float:
