@@ -120,7 +120,7 @@ def _bracket(voter: Voter, moves: Moves, rows: np.ndarray, codes: np.ndarray, ef
     many = isinstance(voter, NeighborVoter) and len(voter.points) >= _MANY
     step = 4 * _BLOCK if many else _BLOCK
     after = voter.fold.after
-    relaxed = moves.relaxed(rows)
+    relaxed = moves.relaxed()
     problem = voter.problem(voter.fold.before, relaxed) if after is None else voter.problem(after, Moves())
     parts = []
     for start in range(0, len(rows), step):
@@ -149,7 +149,7 @@ def _bounds(
             problem, voter.fold(rows), codes, rows,
             fast=effort.fast, budget=effort.budget, n_jobs=effort.n_jobs, memory=effort.memory,
         )  # fmt: skip
-    lower = radii_before_normalizer(problem, voter.fold, moves, rows, codes)
+    lower = radii_before_normalizer(problem, voter.fold, moves, rows, codes, effort.fast)
     return Bounds(lower, np.full(len(rows), np.inf), np.full(rows.shape, np.nan))
 
 
@@ -213,6 +213,7 @@ def _with_witnesses(
         length = np.where(np.isfinite(walked).all(axis=1), moves.lengths(walked - rows[loose]), np.inf)
         better = length < size[loose]
         best[loose[better]], size[loose[better]] = walked[better], length[better]
+    best[np.isinf(size)] = np.nan  # none was found, or its size is beyond float64
     return Bounds(np.minimum(bounds.lower, size), size, best)
 
 
