@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from sklearn.base import clone
 from sklearn.datasets import load_iris, make_classification
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import cross_val_score
@@ -56,6 +57,7 @@ def test_the_best_is_what_the_tie_rule_says(search):
     assert results["mean_accuracy"][search.best_index_] == results["mean_accuracy"][equal].max()
     assert search.best_params_ == results["params"][search.best_index_]
     assert search.best_certified_ == results["mean_certified"][search.best_index_]
+    assert repr(search.candidate(search.best_index_)) == repr(clone(search.best_estimator_))
 
 
 @pytest.mark.parametrize("threat", [None, Threat(np.inf, frozen=[0]), Threat(lower=-2.5)], ids=["L2", "Linf", "box"])

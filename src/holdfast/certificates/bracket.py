@@ -149,7 +149,7 @@ def _bounds(
             problem, voter.fold(rows), codes, rows,
             fast=effort.fast, budget=effort.budget, n_jobs=effort.n_jobs, memory=effort.memory,
         )  # fmt: skip
-    lower = radii_before_normalizer(problem, voter.fold, moves, rows, codes)
+    lower = radii_before_normalizer(problem, voter.fold, moves, rows, codes, effort.fast)
     return Bounds(lower, np.full(len(rows), np.inf), np.full(rows.shape, np.nan))
 
 

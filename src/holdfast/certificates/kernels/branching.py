@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from holdfast.certificates.kernels.active_set import certified_along, reload
+from holdfast.certificates.kernels.active_set import certified_along, point_beyond, reload
 from holdfast.certificates.kernels.relaxation import (
     farthest,
     half_distances,
@@ -59,6 +59,8 @@ def search(tree, active, query, kinds, scratch, steps, best_z):
         status.n_solved += 1
         load_rows(tree, slot, active, query, down, up, ball)
         reload(active)
+        if ball is not None:
+            point_beyond(active, 0.0, z)
         bound = relaxation(tree, slot, active, query, kind, scratch, down, up, ball)
         if bound < 0.0:
             release(free, status, slot)
