@@ -10,6 +10,7 @@ from holdfast.certificates.moves import Moves
 from holdfast.certificates.norms import Norm
 from holdfast.numerics.sums import product_by_rows
 
+_FARTHEST = 1000  # powers of two that a problem may be brought back from
 _ROUNDED = 1e-9  # of the terms of a relation: by so much a witness may pass it
 
 
@@ -89,11 +90,24 @@ class Problem(ABC):
         Ordinary problems stay as they are.
         """
         alpha = _power_of_two(self.magnitude())
-        columns = np.abs(self.moves.in_units(self.T)).max(initial=0.0)
-        beta = _power_of_two(alpha * columns)
+        exponent = self._largest_exponent() + np.log2(alpha)  # of a number that may be beyond float64 itself
+        if np.isfinite(exponent) and abs(exponent) > _FARTHEST:
+            raise ValueError(
+                "Moves in the units of this threat, of data of this size, leave the range of float64: give the threat, "
+                "or the data, other units."
+            )
+        beta = _power_of_two(float(np.exp2(exponent)))
         if alpha == beta == 1.0:
             return self, 1.0, 1.0
         return self.scaled(alpha, beta), alpha, beta
+
+    def _largest_exponent(self) -> float:
+        """``log2 max|T · unit|`` over the free inputs; −∞ if all are 0."""
+        columns = np.abs(self.T[:, self.free])
+        unit = np.ones(columns.shape[1]) if self.moves.unit is None else self.moves.unit[self.free]
+        largest = np.maximum.reduce(columns, axis=0, initial=0.0)
+        there = largest > 0
+        return float(np.max(np.log2(largest[there]) + np.log2(unit[there]), initial=-np.inf))
 
     @property
     def norm(self) -> Norm:
