@@ -5,35 +5,109 @@ from pathlib import Path
 import pandas as pd
 
 from benchmarks.yang import store
+from benchmarks.yang.sets import UCI
 
 RESULTS = Path(__file__).with_name("results")
+README = Path(__file__).with_name("README.md")
 PAPER = ("LMNN", "LMNN-PL", "PNCA-PL")  # tuned as in the paper, 3 neighbours (prototypes), 50 draws
+OURS, BASELINE = "RobustClassifierCV", "logistic regression"
+RADII = (0.1, 0.2, 0.3)
+_NEAR = 0.5  # points within which a set counts as at least as good
 
 
 def rows() -> pd.DataFrame:
     """All rows: dataset, method, round, score, radius, value."""
     ours = pd.read_csv(RESULTS / "rows.csv")
+    ours = ours[ours.score.isin(["accuracy", "certified"])]
     kept = store.load(store.RESULTS)
     kept = kept[(kept.preprocessing == "paper") & kept.method.isin(PAPER)]
     kept = kept[kept.draws == kept.groupby(["dataset", "method"]).draws.transform("max")]
-    certified = kept[kept.condition.isin(["certified_0.1", "certified_0.2", "certified_0.3"])]
+    certified = kept[kept.condition.isin([f"certified_{r}" for r in RADII])]
     clean = kept[(kept.condition == "clean") & (kept.score == "accuracy")]
     theirs = pd.concat([certified.assign(score="certified", radius=certified.level), clean.assign(radius=0.0)])
     columns = ["dataset", "method", "round", "score", "radius", "value"]
     return pd.concat([ours[columns], theirs[columns]], ignore_index=True)
 
 
-def table(radius: float = 0.2) -> str:
-    """Per data set ``certified / accuracy`` of each method over the rounds that all have, and the means."""
+def paired(sets=UCI) -> pd.DataFrame:
+    """The rows of rounds that ours has."""
     found = rows()
-    found = found[found.radius.isin([0.0, radius])]
-    rounds = found[found.method == "RobustClassifierCV"][["dataset", "round"]].drop_duplicates()
-    found = found.merge(rounds, on=["dataset", "round"])
-    means = 100 * found.pivot_table(index="dataset", columns=["method", "radius"], values="value")
-    means.loc["mean"] = means.mean()
-    methods = means.columns.get_level_values(0).unique()
-    lines = [f"| data set | {' | '.join(methods)} |", f"|---|{'---|' * len(methods)}"]
-    for name, row in means.iterrows():
-        cells = [" / ".join(f"{row[m, r]:.1f}" if (m, r) in row.index else "-" for r in (radius, 0.0)) for m in methods]
-        lines.append(f"| {name} | {' | '.join(cells)} |")
-    return "\n".join(lines)
+    done = found[(found.method == OURS) & found.dataset.isin(sets)][["dataset", "round"]].drop_duplicates()
+    return found.merge(done, on=["dataset", "round"])
+
+
+def means(sets=UCI) -> pd.DataFrame:
+    """Percent by data set (index), method and radius (columns; 0 is accuracy), over the rounds that ours has."""
+    return 100 * paired(sets).pivot_table(index="dataset", columns=["method", "radius"], values="value")
+
+
+def per_set(radius: float = 0.2, sets=UCI) -> pd.DataFrame:
+    """``certified / accuracy`` of each method, set by set, with rounds and means."""
+    found = means(sets)
+    found.loc["mean"] = found.mean()
+    methods = found.columns.get_level_values(0).unique()
+    done = paired(sets)
+    done = done[done.method == OURS].groupby("dataset")["round"].nunique()
+    table = pd.DataFrame({"data set": found.index, "rounds": [str(done.get(name, "")) for name in found.index]})
+    for method in methods:
+        parts = [found[method, r] if (method, r) in found.columns else None for r in (radius, 0.0)]
+        columns = [["-"] * len(found) if part is None else [f"{v:.1f}" for v in part] for part in parts]
+        table[method] = [" / ".join(pair).replace("nan", "-") for pair in zip(*columns, strict=True)]
+    return table
+
+
+def overall(sets=UCI) -> pd.DataFrame:
+    """Of each method the means over sets: certified at each radius, accuracy, and ours less it on the same rounds."""
+    all_ = paired(sets)
+    wide = 100 * all_.pivot_table(index=["dataset", "round"], columns=["method", "radius"], values="value")
+    found = []
+    for method in wide.columns.get_level_values(0).unique():
+        radii = [r for r in (*RADII, 0.0) if (method, r) in wide.columns]
+        own = wide[method][radii].dropna()
+        ours = wide[OURS].loc[own.index, radii]
+        line = {"method": method, "splits": len(own)}
+        for r in (*RADII, 0.0):
+            name = "right" if r == 0.0 else f"certified at {r:g}"
+            line[name] = f"{own[r].groupby('dataset').mean().mean():.1f}" if r in radii else "-"
+        for r in (0.2, 0.0):
+            name = "ours, right" if r == 0.0 else f"ours, certified at {r:g}"
+            line[name] = f"{(ours - own)[r].groupby('dataset').mean().mean():+.1f}" if r in radii else "-"
+        found.append(line)
+    return pd.DataFrame(found)
+
+
+def sentences(radius: float = 0.2, sets=UCI) -> list[str]:
+    """How ours compares with logistic regression, in words, set by set."""
+    found = means(sets)
+    told = []
+    for baseline in (BASELINE, f"{BASELINE}, w = 1"):
+        gain, clean = ((found[OURS, r] - found[baseline, r]).dropna() for r in (radius, 0.0))
+        worse = [f"{name} {value:+.1f}" for name, value in gain.sort_values().items() if value < 0]
+        told.append(
+            f"Against {baseline}, {len(gain)} sets: certified at {radius:g} {gain.mean():+.1f}, right "
+            f"{clean.mean():+.1f}; at least as good within {_NEAR:g} points, certified, on "
+            f"{int((gain >= -_NEAR).sum())}; below it on {', '.join(worse) or 'none'}."
+        )
+    return told
+
+
+def table(radius: float = 0.2) -> str:
+    """The tables and the sentences in Markdown."""
+    return "\n\n".join(
+        ["\n".join(f"- {line}" for line in sentences(radius)), _markdown(overall()), _markdown(per_set(radius))]
+    )
+
+
+def write_tables() -> None:
+    """Write the tables to ``results/*.csv``, for the pages, and into the README between its marks."""
+    overall().to_csv(RESULTS / "overall.csv", index=False)
+    per_set().to_csv(RESULTS / "per_set.csv", index=False)
+    text = README.read_text(encoding="utf-8")
+    start, end = "<!-- tables: python -m benchmarks.frontier table --write -->", "<!-- end of tables -->"
+    before, _, rest = text.partition(start)
+    README.write_text(f"{before}{start}\n\n{table()}\n\n{end}{rest.partition(end)[2]}", encoding="utf-8")
+
+
+def _markdown(table: pd.DataFrame) -> str:
+    lines = [f"| {' | '.join(table.columns)} |", f"|{'---|' * len(table.columns)}"]
+    return "\n".join(lines + [f"| {' | '.join(map(str, row))} |" for row in table.itertuples(index=False)])
