@@ -105,7 +105,7 @@ def read_new_rows(model, X, allow_unknown: bool = False, tables: bool = False) -
     if hasattr(X, "columns") and _takes_words(inner):
         raise ValueError(
             "This command takes models of numbers, but the model encodes words and gaps by itself: use holdfast "
-            "predict, certify or audit --model, or in Python holdfast.attack and holdfast.counterfactuals, which take the table."
+            "predict, certify or audit --model, or in Python holdfast.attack and holdfast.counterfactuals."
         )
     return NewRows(_numbers(inner, X, names), [], ignored, reordered)
 
