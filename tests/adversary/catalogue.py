@@ -2,13 +2,14 @@
 
 from tests.adversary import corners, references, repeats, subsets, tables, witnesses
 from tests.adversary.families import Family
-from tests.adversary.setups import attack_setup, setups
+from tests.adversary.setups import attack_setup, by_distance, setups
 
 
 def families() -> list[Family]:
     """All families: names as in the files of this folder."""
     return [
         Family("probes: stock pipelines", setups, attack_setup, 130),
+        Family("probes: distances that count", by_distance, attack_setup, 60),
         Family("tables: words and gaps", tables.straight, tables.attack, 60),
         Family("tables: monotone steps", tables.bent, tables.attack, 50),
         Family("tables: kinds of columns", tables.dressed, tables.attack, 30),

@@ -20,7 +20,7 @@ from holdfast.search.families import Recipe
 from holdfast.terms import Perturbation
 
 TUNINGS = ("certified", "accuracy", "none")
-_OBJECTIVES = {"certified": "certified", "accuracy": 0.0}
+_OBJECTIVES: dict[str, str | float] = {"certified": "certified", "accuracy": 0.0}
 _MUS = (0.1, 0.3, 0.5, 0.7, 0.9)  # all that is tuned without a perturbation loss
 _FOLDS = 5
 _RARE = 0.2  # share of the rarest class below which classes count alike
@@ -120,7 +120,7 @@ def tuned(
 
 
 def weighing(y: np.ndarray, class_weight: str | None) -> str | None:
-    """How classes count: "balanced" where that was asked for, or a class is rare; else None."""
+    """The weighting of classes: "balanced" where that was asked for, or a class is rare; else None."""
     if class_weight not in ("auto", "balanced", None):
         raise ValueError(f"class_weight must be 'auto', 'balanced' or None; got {class_weight!r}.")
     if class_weight != "auto":

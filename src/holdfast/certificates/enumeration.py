@@ -13,7 +13,7 @@ import numpy as np
 
 from holdfast.certificates.bracket import Bracket, Effort, Progress, bracket, changes
 from holdfast.certificates.certificate import meet
-from holdfast.certificates.lattice import offsets
+from holdfast.certificates.lattice import FEW_PLACES, PLACES, offsets
 from holdfast.certificates.moves import Moves
 from holdfast.certificates.norms import L1, L2, LInf
 from holdfast.certificates.problems import Budget
@@ -177,7 +177,8 @@ def _on_lattice(voter: Voter, moves: Moves, rows: np.ndarray, relaxed: Bracket, 
     out = Bracket(relaxed.radius.copy(), relaxed.upper.copy(), relaxed.adversarial.copy(), relaxed.codes)
     for row in open_:
         x = rows[row : row + 1]
-        places, reach = offsets(moves, x[0], relaxed.radius[row], relaxed.upper[row], effort.budget.at)
+        most = FEW_PLACES if voter.encoding.warps else PLACES  # behind monotone maps a place takes a row's time
+        places, reach = offsets(moves, x[0], relaxed.radius[row], relaxed.upper[row], effort.budget.at, most)
         if not reach > relaxed.radius[row]:
             continue
         price = moves.lengths(places - x) * _ROUNDED

@@ -16,10 +16,10 @@ from holdfast.backends import refuse_collection
 from holdfast.certificates.certify import certify
 from holdfast.learners import Euclidean
 from holdfast.parameters import check_count, check_number
-from holdfast.search.families import FAMILIES, Facts, Family, Given, Recipe
+from holdfast.search.families import FAMILIES, Facts, Family, Given
 from holdfast.search.margins import largest_tau
 from holdfast.search.rungs import RUNGS, Table, climb, thinned
-from holdfast.search.verdict import Objective
+from holdfast.search.verdict import Criterion
 
 _WEIGHTS = {"certified": 1.0, "balanced": 0.5}
 _TIE = 0.01  # of the objective: a half to a quarter of the standard error of a share of some hundred rows
@@ -146,13 +146,24 @@ class RobustClassifierCV(ClassifierMixin, BaseEstimator):
         self.n_splits_ = len(splits)
         facts = self._facts(X, y, splits)
         recipes = [recipe for family in families for recipe in family.draws(rng, facts, self.n_draws)]
-        asked = Objective(weight, float(self.radius), self.threat, self.class_weight == "balanced")
+        asked = Criterion(weight, float(self.radius), self.threat, self.class_weight == "balanced")
         table = climb(recipes, X, y, splits, asked, self.n_jobs, self._report)
-        recipe, head = self._store(table)
-        self.best_estimator_ = recipe.classifier(head)
+        self._store(table)
+        self.best_estimator_ = self.candidate(self.best_index_)
         if self.refit:
             self.best_estimator_.fit(source, y)
         return self
+
+    def candidate(self, index: int):
+        """The classifier of a row of ``cv_results_``, not fitted.
+
+        Parameters
+        ----------
+        index : int
+        """
+        check_is_fitted(self)
+        recipe, head = self._tried[index]
+        return recipe.classifier(head)
 
     def predict(self, X) -> np.ndarray:
         """The answers of the best classifier."""
@@ -211,8 +222,8 @@ class RobustClassifierCV(ClassifierMixin, BaseEstimator):
         balanced = self.class_weight == "balanced"
         return Facts(len(rows), X.shape[1], float(self.radius), float(self.radius * spread), tau_max, balanced)
 
-    def _store(self, table: Table) -> tuple[Recipe, dict[str, Any]]:
-        """Set the attributes that describe the search; the best recipe and head."""
+    def _store(self, table: Table) -> None:
+        """Set the attributes that describe the search."""
         candidates = sorted(table.verdicts)
         keys = [(table.rung[c], table.value(c), table.accuracy(c)) for c in candidates]
         last = max(rung for rung, *_ in keys)
@@ -244,8 +255,7 @@ class RobustClassifierCV(ClassifierMixin, BaseEstimator):
         self.best_index_, self.best_params_ = best, parameters[best]
         self.best_score_, self.best_accuracy_ = keys[best][1], float(shares[best, 1])
         self.best_certified_ = float(shares[best, 0])
-        r, h = candidates[best]
-        return table.recipes[r], table.recipes[r].heads[h]
+        self._tried = [(table.recipes[r], table.recipes[r].heads[h]) for r, h in candidates]
 
     def _check_refitted(self) -> None:
         check_is_fitted(self)
@@ -263,7 +273,7 @@ class RobustClassifierCV(ClassifierMixin, BaseEstimator):
         print(f"[search] rung {number + 1} of {len(RUNGS)}: {len(on_it)} candidates, certified up to {leader:.4f}")
 
     def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "best_estimator_")
+        return hasattr(self, "_tried")
 
 
 def _named(head: dict[str, Any]) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from holdfast.certificates.kernels.active_set import certified_along, reload
+from holdfast.certificates.kernels.active_set import certified_along, point_beyond, reload
 from holdfast.certificates.kernels.relaxation import (
     farthest,
     half_distances,
@@ -32,7 +32,7 @@ LOOK = 24  # targets, nearest after the move, that bound a new member; fewer bou
 
 @entry
 def search(tree, active, query, kinds, scratch, steps, best_z):
-    """Solve up to ``steps`` nodes; whether the search is over.
+    """Solve up to ``steps`` nodes; True if the search is over.
 
     A node is closed if its bound or its relaxation says so, or at a witness; else its children go into the heap.
     """
@@ -59,6 +59,8 @@ def search(tree, active, query, kinds, scratch, steps, best_z):
         status.n_solved += 1
         load_rows(tree, slot, active, query, down, up, ball)
         reload(active)
+        if ball is not None:
+            point_beyond(active, 0.0, z)
         bound = relaxation(tree, slot, active, query, kind, scratch, down, up, ball)
         if bound < 0.0:
             release(free, status, slot)
@@ -105,7 +107,7 @@ def _raised(bound, length, within, ball):
 def _branch_on_target(tree, slot, query, kind, scratch, size, along, within, ball):
     """If more targets are nearer than some member than can be excused: require the worst, or excuse it.
 
-    Targets that no move within reach can put behind the members are excused at once. Returns whether it branched.
+    Targets that no move within reach can put behind the members are excused at once. Returns True if it branched.
     """
     nodes, heap, status, node = tree.nodes, tree.heap, tree.status[0], tree.nodes[slot]
     members, excused, required = tree.members[slot], tree.excused, tree.required
