@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from holdfast.audit.candidates import Training, choose_candidates
+from holdfast.audit.explained import EXPLAINED, explain_rows
 from holdfast.audit.new_rows import read_new_rows, split_encoder
 from holdfast.audit.progress import StageProgress, no_progress
 from holdfast.audit.result import AuditResult
@@ -35,6 +36,7 @@ def audit_model(
     drop: Sequence[str] = (),
     id: str | None = None,
     n_neighbors: int = 3,
+    explain: int | Sequence = EXPLAINED,
     random_state: int = 0,
     n_jobs: int | None = None,
     progress: StageProgress = no_progress,
@@ -47,7 +49,7 @@ def audit_model(
 
     Parameters
     ----------
-    model, X, y, target, reference, radius, budget, drop, id, n_neighbors, random_state, n_jobs, progress
+    model, X, y, target, reference, radius, budget, drop, id, n_neighbors, explain, random_state, n_jobs, progress
         As for :func:`holdfast.audit.audit`.
 
     Returns
@@ -86,21 +88,21 @@ def audit_model(
             about[candidate.key] = candidate.about
             notes += [f"{candidate.method}: {warning}" for warning in fitted.warnings]
     certificates = {}
-    given_reference = None if reference is None else known if encoder is not None else reference[0]
+    trained_on = None if reference is None else (known if encoder is not None else reference[0], reference[1])
     for key, each in models.items():
         stage = f"Certifying and attacking: {methods[key]}"
         progress(stage, 0, len(matrix))
         own = key == "yours"
         found = certify_rows(
             each, given if own else matrix, y, frozen=frozen if frozen.any() else None, unit=scale, budget=budget,
-            reference=None if not own or known is None else (given_reference, reference[1]),
+            reference=trained_on if own else None,
             n_jobs=n_jobs, progress=partial(progress, stage),
         )  # fmt: skip
         certificates[key] = _numeric(found, matrix, frozen)
     if known is None:
         notes.append("No training rows were given (reference), so there are no baselines but the most frequent answer.")
     y_train = np.asarray(y if reference is None else reference[1])
-    return AuditResult(
+    result = AuditResult(
         name=name,
         target=target or "class",
         feature_names=names,
@@ -118,7 +120,6 @@ def audit_model(
         settings=settings,
         versions=versions(),
         data_hash=Dataset(name, table if hasattr(table, "columns") else matrix, y, origins).digest,
-        seconds={"all": time.perf_counter() - began},
         notes=notes,
         encoder=encoder,
         about=about,
@@ -128,6 +129,8 @@ def audit_model(
         rows_given=None if given is matrix else given,
         trained_here=known is not None,
     )
+    explained = explain_rows(result, explain, reference=trained_on, budget=budget, n_jobs=n_jobs, progress=progress)
+    return replace(result, explained=explained, seconds={"all": time.perf_counter() - began})
 
 
 def _labelled_rows(model, X, y, target, drop, id):

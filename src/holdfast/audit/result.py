@@ -7,6 +7,7 @@ import numpy as np
 from sklearn.pipeline import Pipeline
 
 from holdfast.audit.distance import extent
+from holdfast.audit.explained import Explained
 from holdfast.audit.scores import majority_scores, scores
 from holdfast.audit.summary import summarise
 from holdfast.audit.verdict import recommend
@@ -69,6 +70,8 @@ class AuditResult:
         The test rows as the model takes them, if that is not X_test.
     trained_here : bool
         True if X_train is what models were trained on; else it is X_test itself.
+    explained : Explained or None
+        What would have to change for another answer, of some test rows.
     """
 
     name: str
@@ -100,6 +103,7 @@ class AuditResult:
     train_ids: np.ndarray | None = None
     rows_given: Any = None
     trained_here: bool = True
+    explained: Explained | None = None
 
     def model(self, which: str | None = None) -> Pipeline:
         """Encoder and model in one pipeline that takes the user's table; by default the recommended model."""

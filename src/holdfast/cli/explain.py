@@ -49,7 +49,7 @@ def explain_command(
         from holdfast.audit.new_rows import read_new_rows, split_encoder
         from holdfast.audit.tables import matrix_names, read_frame
         from holdfast.explanations import counterfactuals
-        from holdfast.explanations.section import entry_data
+        from holdfast.explanations.entry import entry_data
         from holdfast.numerics.frames import with_names
         from holdfast.persistence import load
 

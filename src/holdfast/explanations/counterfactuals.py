@@ -234,6 +234,8 @@ def _result(
     labels = voter.classes.astype(object)
     d = voter.encoding.n_columns  # what follows are indicators of categories and gaps
     known = np.where(right, answer, asked)
+    if len(labels) == 2:  # any other class is the other one
+        known = np.where(known == ANY, 1 - own, known)
     return Counterfactuals(
         points=table,
         row=row,

@@ -85,13 +85,17 @@ class Counterfactuals:
         index = getattr(self.original, "index", None)
         return self.row if index is None or callable(index) else np.asarray(index)[self.row]
 
+    def moved(self, entry: int) -> list[tuple[int, float]]:
+        """``(feature, change in units)`` of one answer, the largest change first."""
+        x, point = self.rows[self.row[entry]], self.values[entry]
+        at = np.flatnonzero((point != x) & np.isfinite(point))
+        way = point - x if self.unit is None else (point - x) / self.unit
+        return [(int(i), float(way[i])) for i in at[np.argsort(-np.abs(way[at]), kind="stable")]]
+
     def changed(self, entry: int) -> list[tuple[str, float, float]]:
         """``(column, from, to)`` of one answer, the largest change in units first."""
         x, point = self.rows[self.row[entry]], self.values[entry]
-        at = np.flatnonzero((point != x) & np.isfinite(point))
-        way = np.abs(point - x) if self.unit is None else np.abs(point - x) / self.unit
-        at = at[np.argsort(-way[at], kind="stable")]
-        return [(self.columns[i], float(x[i]), float(point[i])) for i in at]
+        return [(self.columns[i], float(x[i]), float(point[i])) for i, _ in self.moved(entry)]
 
     @cached_property
     def changes(self):
