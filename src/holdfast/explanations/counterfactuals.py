@@ -92,8 +92,9 @@ def counterfactuals(
     Notes
     -----
     For two classes, or without a target, the bound is the certified radius. A given class among several is exact for
-    one neighbour, prototypes, centroids and linear models; for several neighbours the bound is the radius of any
-    change. With ``slack`` the bound is the radius plus the slack (Lemma K1).
+    one neighbour, prototypes, centroids and linear models, and for several neighbours as far as the search goes (Lemma
+    K2); behind a Normalizer or a monotone step the bound is that of any change. With ``slack`` the bound is the radius
+    plus the slack (Lemma K1).
 
     Examples
     --------

@@ -11,6 +11,7 @@ from holdfast.certificates.kernels.box import violated_side
 from holdfast.certificates.kernels.halfspace import euclidean_length, level
 from holdfast.certificates.kernels.lifted import FACET, certified_sum, facet_row, lifted_length, violated_facet
 from holdfast.certificates.kernels.nearest import VIOLATED
+from holdfast.certificates.kernels.query import AGAINST_OTHERS
 from holdfast.certificates.kernels.rounding import product_error, slack, slack_within
 from holdfast.certificates.kernels.search_tree import close_at
 from holdfast.certificates.kernels.sorted_list import contains, insert
@@ -165,24 +166,38 @@ def _most_violated(tree, slot, query, kind, phi, gap):
             p = required[i]
             if phi[highest] - phi[p] > gap:
                 gap, b, j = phi[highest] - phi[p], highest, p
-    if kind.leads == 1:
-        first = members[0]
+    first = members[0]
+    if kind.leads > 0 and kind.leads != AGAINST_OTHERS:
         for i in range(targets.size):
             p = targets[i]
             if phi[first] - phi[p] > gap:
                 gap, b, j = phi[first] - phi[p], first, p
     if class_c >= 0 and n_members == kind.n_own + kind.n_other:
-        highest = farthest(phi, members, kind.n_own)
+        highest = farthest(phi, members, n_members if kind.wins == 1 else kind.n_own)
         for p in range(phi.size):
             third = labels[p] != y and labels[p] != class_c  # of neither class
             if third and phi[highest] - phi[p] > gap and not contains(members, n_members, p):
                 gap, b, j = phi[highest] - phi[p], highest, p
+        if kind.leads >= AGAINST_OTHERS:
+            for t in range(kind.n_own, n_members):
+                p = members[t]
+                if phi[first] - phi[p] > gap and _votes(labels, members, n_members, labels[p]) == kind.n_own:
+                    gap, b, j = phi[first] - phi[p], first, p
     return b, j
 
 
 @inner
-def witness(active, query, scratch, pushes, best, best_z, down, up, ball):
-    """The length of a move a hair beyond z that changes the vote; infinite if none was found."""
+def _votes(labels, members, n_members, c):
+    """How many members are of class c."""
+    count = 0
+    for t in range(n_members):
+        count += 1 if labels[members[t]] == c else 0
+    return count
+
+
+@inner
+def witness(active, query, kind, scratch, pushes, best, best_z, down, up, ball):
+    """The length of a move a hair beyond z that changes the vote as the kind asks; infinite if none was found."""
     z, phi, moved = active.z, scratch.phi, scratch.moved
     keys, nearest, tally = scratch.keys, scratch.nearest, scratch.tally
     squared, slopes, labels = query.squared, query.slopes, query.labels
@@ -193,7 +208,8 @@ def witness(active, query, scratch, pushes, best, best_z, down, up, ball):
         count = ZERO
         for p in range(phi.size):
             count = insert(phi[p], p, keys, nearest, count)
-        lost = winner(labels, nearest, count, tally, query.lowest_wins) != query.y
+        elected = winner(labels, nearest, count, tally, query.lowest_wins)
+        lost = elected == kind.winner if kind.wins == 1 else elected != query.y
         if lost and up is not None:
             lost = _violated_limit(query, moved, down, up, scratch.row)[0] == NONE_FOUND
         if lost:
