@@ -72,11 +72,11 @@ def _all(voter, reading: Reading, rows, codes, effort: Effort, progress: Progres
 
     if categories is None and effort.budget.at is None:
         return of_numbers(rows, codes, effort, progress)
-    found, open_ = _nothing(rows, codes), replace(moves, frozen=None)
+    found = _nothing(rows, codes)
     for part, owner, places in _blocks(rows) if categories is None else categories.blocks(rows, _PLACES):
         own = np.arange(part.start, part.stop)
         if categories is not None:
-            possible = _possible(moves, open_, categories.columns, rows[part][owner], places)
+            possible = possible_places(moves, categories.columns, rows[part][owner], places)
             owner, places = owner[possible] + part.start, places[possible]
         owner, places = np.concatenate([own, owner]), np.vstack([rows[part], places])
         _over_places(voter, moves, rows, found, owner, places, np.zeros(len(owner)), of_numbers, effort)
@@ -91,9 +91,9 @@ def _blocks(rows: np.ndarray) -> Iterator[tuple[slice, np.ndarray, np.ndarray]]:
         yield slice(start, min(start + _ROWS, len(rows))), np.empty(0, np.int64), np.empty((0, rows.shape[1]))
 
 
-def _possible(moves: Moves, open_: Moves, columns: np.ndarray, rows: np.ndarray, places: np.ndarray) -> np.ndarray:
+def possible_places(moves: Moves, columns: np.ndarray, rows: np.ndarray, places: np.ndarray) -> np.ndarray:
     """Which changes of categories keep box and sides, and the relations in which nothing else can move."""
-    low, high = open_.limits(rows)
+    low, high = replace(moves, frozen=None).limits(rows)
     out: np.ndarray = np.all(((places >= low) & (places <= high))[:, columns], axis=1)
     if moves.relations is not None:
         A, b = moves.relations

@@ -19,9 +19,9 @@ from holdfast.explanations.diverse import in_other_features, towards_other_point
 from holdfast.explanations.near_data import near_data as near_data_of
 from holdfast.explanations.near_data import reference_rows, within_data
 from holdfast.explanations.question import ANY, Question
+from holdfast.explanations.recoded import find_recoded
 from holdfast.explanations.result import Counterfactuals
 from holdfast.explanations.search import Answers
-from holdfast.explanations.sparse import find_sparse
 from holdfast.explanations.tables import as_table, column_names
 from holdfast.parameters import check_count, check_number
 
@@ -127,7 +127,7 @@ def counterfactuals(
     limit = rows.shape[1] if max_features is None else max_features
 
     def ask(moves: Moves) -> Question:
-        return _question(voter, moves, effort, slack, near_data, data)
+        return replace(_question(voter, moves, effort, slack, near_data, data), categories=reading.categories)
 
     def answer(at: np.ndarray, moves: Moves) -> list[Answers]:
         return _answers(ask(moves), rows[at], codes[at], targets[at], data, n, diverse, limit, rounding)
@@ -143,12 +143,8 @@ def counterfactuals(
 def _read(threat: Threat | None, model, reference, voter: Voter) -> Reading:
     """The threat in coordinates of encoded rows; what has no meaning here is refused."""
     given = fitted_threat(Threat() if threat is None else threat, model, reference, voter.feature_names)
-    strange = [name for name in ("free", "categories", "classes") if getattr(given, name) is not None]
-    if strange:
-        raise ValueError(
-            f"counterfactuals changes numbers, of rows of every class, and leaves categories as they are: give it a "
-            f"Threat without {', '.join(strange)}."
-        )
+    if given.classes is not None:
+        raise ValueError("counterfactuals answers for rows of every class: give it a Threat without classes.")
     return read_for(given, voter)
 
 
@@ -158,8 +154,9 @@ def _answers(
     """n answers for each of some rows that can move in the same ways."""
 
     def solve(asked: Question, at: np.ndarray) -> Answers:
-        found = find_sparse(asked, rows[at], codes[at], targets[at], data, limit)
-        points = shorten(asked, rows[at], codes[at], targets[at], found.points, rounding)
+        found = find_recoded(asked, rows[at], codes[at], targets[at], data, limit)
+        base = asked.base(found.points, rows[at])
+        points = shorten(asked, base, codes[at], targets[at], found.points, rounding)
         return replace(found, points=points, size=asked.sizes(points, rows[at]))
 
     first = solve(question, np.arange(len(rows)))
@@ -237,6 +234,11 @@ def _result(
     known = np.where(right, answer, asked)
     if len(labels) == 2:  # any other class is the other one
         known = np.where(known == ANY, 1 - own, known)
+    recoded = np.zeros((len(points), d), bool)  # columns of words: their numbers do not show a change
+    for group in () if question.categories is None else question.categories.groups:
+        if group.columns[0] < d:
+            changed = (points[:, group.columns] != rows[row][:, group.columns]).any(axis=1)
+            recoded[right, group.columns[0]] = changed[right]
     return Counterfactuals(
         points=table,
         row=row,
@@ -254,4 +256,5 @@ def _result(
         unit=None if question.moves.unit is None else question.moves.unit[:d],
         norm=question.moves.norm.name,
         rounding=rounding,
+        recoded=recoded if not voter.encoding.plain else np.zeros_like(recoded),
     )

@@ -233,4 +233,5 @@ def _aims(question: Question, rows, codes, targets, start) -> np.ndarray:
 def frozen_too(question: Question, mask: np.ndarray) -> Question:
     """The question with more features frozen."""
     frozen = mask if question.moves.frozen is None else mask | question.moves.frozen
-    return question.of(replace(question.moves, frozen=frozen))
+    barred = mask if question.barred is None else mask | question.barred
+    return replace(question, moves=replace(question.moves, frozen=frozen), barred=barred)

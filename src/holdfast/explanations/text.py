@@ -2,6 +2,8 @@
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from holdfast.certificates.certificate import meet
 from holdfast.numerics.formatting import number, percent, printable
 
@@ -32,8 +34,8 @@ def as_given(value, digits: int | None = None) -> str:
     >>> as_given(0.123456789, 6), as_given(0.123456789), as_given("A11")
     ('0.123457', '0.123456789', 'A11')
     """
-    if isinstance(value, str):
-        return value
+    if not isinstance(value, int | float | np.number) or isinstance(value, bool):
+        return str(value)
     return exact_number(float(value if digits is None else f"{value:.{digits}g}"))
 
 
@@ -48,7 +50,7 @@ def entry_sentence(found: "Counterfactuals", entry: int, listed: int = _LISTED) 
 
 def change_text(found: "Counterfactuals", entry: int, listed: int = _LISTED) -> str:
     """``worst radius 17.9 → 16.2; no smaller change can do it``: the largest changes, and what is proven."""
-    if not found.valid[entry] or found.size[entry] == 0:
+    if found.status[entry] != "found":
         return proof_text(found, entry)
     changes = found.changed(entry)
     told = ", ".join(f"{name} {as_given(old, 6)} → {as_given(to)}" for name, old, to in changes[:listed])
@@ -75,6 +77,8 @@ def proof_text(found: "Counterfactuals", entry: int, possible: str = "possible c
         return f"no {possible} does it, which is proven"
     if status == "not found":
         return "none found within the budget" + (f"; proven: none below {number(lower)} does it" if lower else "")
+    if size == 0:
+        return "no number has to change"
     if meet(lower, size):
         return "no smaller change can do it"
     if found.closest[entry]:
