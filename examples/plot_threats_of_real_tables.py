@@ -18,7 +18,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from holdfast import Threat, certify
+from holdfast import Threat, audit, certify
 from holdfast.certificates import dependence
 
 rng = np.random.default_rng(1)
@@ -109,3 +109,17 @@ for share, name, colour in zip(
 right.set(xlabel="change of the numbers besides", ylabel="share of applicants", title="Does the answer depend on sex?")
 right.legend(frameon=False, fontsize=8)
 plt.show()
+
+# %%
+# The whole job, under a threat
+# -----------------------------
+# ``audit`` trains and compares models on the raw table, words included, and its report has both sections: what was allowed
+# to move, and for how many applicants the answer depends on sex.
+
+raw = people.assign(sex=np.where(people["sex"] == 1, "m", "f"), repaid=repaid)
+threat = Threat(norm=np.inf, frozen=["age"], only_up=["years_in_job"], free=["sex"])
+summary = audit(raw, "repaid", threat=threat, radius=0.1, models=["logistic"], tune="none").summary()
+print(*summary["threat"]["sentences"], sep="\n")
+print(*summary["dependence"][0]["sentences"], sep="\n")
+example = summary["dependence"][0]["examples"][0]
+print(f"Row {example['row']}: {example['sentence']}, and {example['prediction']} becomes {example['becomes']}.")

@@ -25,6 +25,9 @@ class Facts:
         High-dimensional: PCA instead of standardising, noise added before it.
     n_basis : int
         Bases of SCML.
+    consistent : bool
+        Rows whose features occur with two labels are left out. The paper does not say so, but its numbers on
+        haberman are multiples of 1/(20 · 89): 89 test rows, as of 294, and 12 of the 306 rows contradict another.
     """
 
     rounds: int = 20
@@ -32,6 +35,7 @@ class Facts:
     split: str = "random"
     reduced: bool = False
     n_basis: int = 200
+    consistent: bool = False
 
 
 SETS: dict[str, Facts] = {
@@ -39,7 +43,7 @@ SETS: dict[str, Facts] = {
     "breast_cancer": Facts(n_basis=400),
     "ecoli": Facts(score="g_mean"),
     "fourclass": Facts(n_basis=400),
-    "haberman": Facts(),
+    "haberman": Facts(consistent=True),
     "iris": Facts(),
     "segment": Facts(n_basis=400),
     "sonar": Facts(),
@@ -72,7 +76,25 @@ def raw(name: str, data_dir: str | None) -> Raw:
     given = {"train_idx": found.train_idx, "test_idx": found.test_idx}
     if SETS[name].split == "speakers":
         given["speaker_group"] = _beside(f"{name}.npz", "speaker_group", data_dir)
-    return Raw(found.X, found.y, {key: array for key, array in given.items() if array is not None})
+    X, y = without_contradictions(found.X, found.y) if SETS[name].consistent else (found.X, found.y)
+    return Raw(X, y, {key: array for key, array in given.items() if array is not None})
+
+
+def without_contradictions(X: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The rows whose features occur with one label only.
+
+    Examples
+    --------
+    >>> X, y = without_contradictions(np.array([[1.0], [2.0], [1.0], [2.0]]), np.array([0, 1, 0, 0]))
+    >>> X.ravel().tolist(), y.tolist()
+    ([1.0, 1.0], [0, 0])
+    """
+    _, group = np.unique(X, axis=0, return_inverse=True)
+    codes = np.unique(y, return_inverse=True)[1]
+    seen = np.zeros((group.max() + 1, codes.max() + 1), dtype=bool)
+    seen[group.ravel(), codes] = True
+    keep = seen.sum(axis=1)[group.ravel()] == 1
+    return X[keep], y[keep]
 
 
 def local(file: str, data_dir: str | None) -> Path | None:

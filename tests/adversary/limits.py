@@ -16,7 +16,9 @@ class Limits:
     ----------
     norm : {"l2", "linf", "l1"} or ndarray of shape (d, d)
     unit, lower, upper : ndarrays of shape (d,) or None
-    frozen, only_up, only_down : bool ndarrays of shape (d,) or None
+    frozen, only_up, only_down, integer : bool ndarrays of shape (d,) or None
+    relations : tuple of ndarrays (A, b) of shapes (n, d) and (n,), or None
+        A moved row z has ``A z ≤ b``.
     """
 
     norm: str | np.ndarray = "l2"
@@ -26,6 +28,8 @@ class Limits:
     frozen: np.ndarray | None = None
     only_up: np.ndarray | None = None
     only_down: np.ndarray | None = None
+    integer: np.ndarray | None = None
+    relations: tuple[np.ndarray, np.ndarray] | None = None
 
     @property
     def threat(self) -> Threat:
@@ -47,9 +51,17 @@ class Limits:
         return low, high
 
     def possible(self, moved: np.ndarray, rows: np.ndarray) -> np.ndarray:
-        """Which moved rows respect box, one-sided and frozen features, to the last bit."""
+        """Which moved rows respect box, one-sided and frozen features, whole numbers and relations, to the last bit."""
         low, high = self.sides(rows)
-        return ((low <= moved) & (moved <= high)).all(axis=1)
+        out = ((low <= moved) & (moved <= high)).all(axis=1)
+        if self.integer is not None:
+            value, own = moved[:, self.integer], rows[:, self.integer]
+            out &= ((value == np.rint(value)) | (value == own)).all(axis=1)
+        if self.relations is not None:
+            A, b = self.relations
+            room = 1e-12 * (np.abs(moved) @ np.abs(A).T + np.abs(b))  # more than the rounding of few terms
+            out &= (moved @ A.T - b <= -room).all(axis=1)
+        return out
 
     def lengths(self, delta: np.ndarray) -> np.ndarray:
         """Lengths of moves in float64, scaled so that no square leaves the range."""
@@ -107,10 +119,20 @@ class Limits:
         factor = np.divide(sizes, length, out=np.zeros_like(sizes), where=length > 0)
         moved = np.clip(rows + factor[:, None] * directions, low, high)
         if self.lower is None and self.upper is None:
-            return moved
+            return self._whole(moved, rows)
         for _ in range(8):  # what the box cut off, the other features make up for
             length = self.lengths(moved - rows)
             growth = np.divide(sizes, length, out=np.ones_like(sizes), where=length > 0)
             factor = factor * np.clip(growth, 0.5, 4.0)
             moved = np.clip(rows + factor[:, None] * directions, low, high)
-        return moved
+        return self._whole(moved, rows)
+
+    def _whole(self, moved: np.ndarray, rows: np.ndarray) -> np.ndarray:
+        """The same with whole numbers where they must be, rounded towards the row."""
+        if self.integer is None:
+            return moved
+        value, own = moved[:, self.integer], rows[:, self.integer]
+        whole = np.where(value > own, np.floor(value), np.ceil(value))
+        out = moved.copy()
+        out[:, self.integer] = np.where((whole - own) * (value - own) > 0, whole, own)
+        return out

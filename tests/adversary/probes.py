@@ -10,6 +10,8 @@ from tests.adversary.limits import Limits
 from tests.adversary.tally import Tally
 
 SHARES = (1.0, 1 - 1e-15, 1 - 1e-12, 1 - 1e-9, 1 - 1e-6, 0.9)  # of the radius; exact lengths decide what counts
+_KICKS = 24  # of every row in each round of a walk
+_CUTS, _HALVINGS = 64, 9  # 64^9 = 2^54 parts of a segment
 
 
 def as_given(model, rows: np.ndarray):
@@ -63,9 +65,10 @@ def attack_radius(model, rows, certificate, limits: Limits, points, rng, rounds:
     n = directions.shape[1]
     at = np.repeat(np.arange(len(rows)), n)
     flat = directions.reshape(len(at), -1)
-    for share in (*SHARES, rng.uniform(0, 1)):
-        moved = limits.stretched(rows[at], flat, sizes[at] * share)
-        _count(tally, model, moved, rows[at], radius[at], said[at], limits)
+    shares = np.repeat([*SHARES, rng.uniform(0, 1)], len(at))
+    each = np.tile(np.arange(len(at)), len(SHARES) + 1)
+    moved = limits.stretched(rows[at[each]], flat[each], sizes[at[each]] * shares)
+    _count(tally, model, moved, rows[at[each]], radius[at[each]], said[at[each]], limits)
     # The same, one by one: the first is towards the witness.
     few = rng.choice(len(at), size=min(singles, len(at)), replace=False)
     few[: len(few) // 2] = n * rng.integers(len(rows), size=len(few) // 2)
@@ -101,17 +104,19 @@ def _walk(tally, model, rows, radius, said, found, limits, rng, rounds) -> None:
         return
     rows, radius, said, best = rows[have], radius[have], said[have], found[have].copy()
     length = limits.lengths(best - rows)
-    step = 0.3
+    step, m = 0.3, len(rows)
+    every = np.tile(np.arange(m), _KICKS)
     for _ in range(rounds):
-        kick = rng.normal(size=(8, *best.shape)) * np.abs(best - rows).max(axis=1)[:, None] * step
-        for one in kick:
-            goal = length * (1 - 0.3 * step * rng.uniform(size=len(length)))
-            moved = limits.stretched(rows, best - rows + one, goal)
-            changed = _count(tally, model, moved, rows, radius, said, limits)
-            now = limits.lengths(moved - rows)
-            better = changed & (now < length)
-            best[better], length[better] = moved[better], now[better]
-        step *= 0.5
+        kick = rng.normal(size=(_KICKS * m, best.shape[1])) * np.abs(best - rows).max(axis=1)[every, None] * step
+        goal = length[every] * (1 - 0.3 * step * rng.uniform(size=len(every)))
+        moved = limits.stretched(rows[every], (best - rows)[every] + kick, goal)
+        changed = _count(tally, model, moved, rows[every], radius[every], said[every], limits)
+        now = np.where(changed, limits.lengths(moved - rows[every]), np.inf).reshape(_KICKS, m)
+        first = np.argmin(now, axis=0)
+        shortest = now[first, np.arange(m)]
+        better = np.flatnonzero(shortest < length)
+        best[better], length[better] = moved[first[better] * m + better], shortest[better]
+        step *= 0.6
 
 
 def _directions(model, rows, witness, said, limits, points, rng) -> np.ndarray:
@@ -120,7 +125,7 @@ def _directions(model, rows, witness, said, limits, points, rng) -> np.ndarray:
     others = predict(model, points)
     space, mapped = _map(model)
     out = [np.where(np.isfinite(witness), witness, 0.0)[:, None]]
-    towards, steep, back = (np.zeros((m, count, d)) for count in (6, 12, 4))
+    towards, steep, back = (np.zeros((m, count, d)) for count in (12, 24, 6))
     if space is not None:
         U, Q = mapped(points), mapped(rows)
     for i in range(m):
@@ -128,7 +133,7 @@ def _directions(model, rows, witness, said, limits, points, rng) -> np.ndarray:
         if not len(foes):
             continue
         near = np.argsort(limits.lengths(foes - rows[i]))[:40]
-        pick = near[:6] if rng.random() < 0.5 else rng.choice(near, size=6)
+        pick = near[:12] if rng.random() < 0.5 else rng.choice(near, size=12)
         towards[i, : len(pick)] = foes[pick] - rows[i]
         if space is None or not len(friends):
             continue
@@ -139,14 +144,14 @@ def _directions(model, rows, witness, said, limits, points, rng) -> np.ndarray:
         l = np.argsort((F**2).sum(axis=1))[:8]
         j = np.argsort((P**2).sum(axis=1))[:4]
         pairs = np.array([(a, b) for a in l for b in j])
-        pairs = pairs[rng.permutation(len(pairs))[:12]]
+        pairs = pairs[rng.permutation(len(pairs))[:24]]
         steep[i, : len(pairs)] = limits.steepest((F[pairs[:, 0]] - P[pairs[:, 1]]) @ J)
         with suppress(np.linalg.LinAlgError):  # beyond its range: the other directions remain
-            back[i, : len(l[:4])] = np.linalg.lstsq(J, F[l[:4]].T, rcond=None)[0].T
+            back[i, : len(l[:6])] = np.linalg.lstsq(J, F[l[:6]].T, rcond=None)[0].T
     unit = np.abs(points - points.mean(axis=0)).max(axis=0) + 1e-300
-    random = rng.normal(size=(m, 6, d)) * np.where(rng.random((m, 6, 1)) < 0.5, unit, 1.0)
-    signs = np.sign(rng.normal(size=(m, 4, d))) * (1.0 if limits.unit is None else limits.unit)
-    axes = np.eye(d)[rng.integers(d, size=(m, 4))] * np.sign(rng.normal(size=(m, 4, 1)))
+    random = rng.normal(size=(m, 12, d)) * np.where(rng.random((m, 12, 1)) < 0.5, unit, 1.0)
+    signs = np.sign(rng.normal(size=(m, 8, d))) * (1.0 if limits.unit is None else limits.unit)
+    axes = np.eye(d)[rng.integers(d, size=(m, 8))] * np.sign(rng.normal(size=(m, 8, 1)))
     out += [towards, steep, back, random, signs, axes]
     directions = np.concatenate(out, axis=1)
     directions[~np.isfinite(directions)] = 0.0
@@ -155,6 +160,8 @@ def _directions(model, rows, witness, said, limits, points, rng) -> np.ndarray:
 
 def _map(model):
     """``(jacobian at a row, map of rows)`` into the space of the vote, by asking the model; (None, None) if unknown."""
+    if hasattr(model, "image"):
+        return _jacobian(model.image), model.image
     last = model[-1] if isinstance(model, Pipeline) else model
     before = model[:-1] if isinstance(model, Pipeline) else None
     if hasattr(last, "coef_"):
@@ -175,6 +182,12 @@ def _map(model):
         with np.errstate(all="ignore"):
             return np.asarray(tail(Z), dtype=float)
 
+    return _jacobian(mapped), mapped
+
+
+def _jacobian(mapped):
+    """``(row, points) -> J`` by differences; the points tell the size of each feature."""
+
     def jacobian(row, points):
         size = np.maximum(np.abs(points - points.mean(axis=0)).max(axis=0), 1e-300) * 1e-3
         moved = row + np.vstack([np.diag(size), -np.diag(size)])
@@ -182,22 +195,31 @@ def _map(model):
         d = len(row)
         return ((image[:d] - image[d:]) / (moved[:d] - moved[d:]).sum(axis=1)[:, None]).T
 
-    return jacobian, mapped
+    return jacobian
 
 
 def near_boundary(model, rows: np.ndarray, count: int, rng) -> np.ndarray:
     """Rows at 1e-14 … 1e-3 of a segment from a place where the model's answer changes."""
-    answer = predict(model, rows)
     a, b = rng.integers(len(rows), size=(2, 20 * count))
-    pairs = np.flatnonzero(answer[a] != answer[b])[:count]
+    return between(model, rows[a], rows[b], count, rng)
+
+
+def between(model, low: np.ndarray, high: np.ndarray, count: int, rng) -> np.ndarray:
+    """The same, on segments that are given by their ends; up to ``count`` of those on which the answer changes."""
+    answers = predict(model, np.vstack([low, high]))
+    said = answers[: len(low)]
+    pairs = np.flatnonzero(said != answers[len(low) :])[:count]
     if not pairs.size:
-        return rows[:0]
-    low, high = rows[a[pairs]], rows[b[pairs]]
-    said = answer[a[pairs]]
+        return low[:0]
+    low, high, said = low[pairs], high[pairs], said[pairs]
     left, right = np.zeros(len(pairs)), np.ones(len(pairs))
-    for _ in range(52):
-        middle = 0.5 * (left + right)
-        same = predict(model, low + middle[:, None] * (high - low)) == said
-        left, right = np.where(same, middle, left), np.where(same, right, middle)
+    parts = np.linspace(0.0, 1.0, _CUTS + 1)[1:-1]
+    for _ in range(_HALVINGS):  # many cuts at once: a call of predict costs more than its rows
+        at = left + parts[:, None] * (right - left)
+        moved = low + at[:, :, None] * (high - low)
+        same = (predict(model, moved.reshape(-1, low.shape[1])) == np.tile(said, len(parts))).reshape(at.shape)
+        first = np.argmin(np.vstack([same, np.zeros((1, len(pairs)), bool)]), axis=0)  # the first cut with another answer
+        ends = np.vstack([left, at, right])
+        left, right = np.take_along_axis(ends, first[None], 0)[0], np.take_along_axis(ends, first[None] + 1, 0)[0]
     back = np.maximum(left - 10.0 ** rng.uniform(-14, -3, size=len(left)), 0.0)
     return low + back[:, None] * (high - low)

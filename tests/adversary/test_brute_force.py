@@ -9,7 +9,7 @@ from tests.adversary.families import small
 from tests.adversary.setups import NORMS
 
 
-@small(16)
+@small(6)
 @given(subsets.cases)
 def test_enumeration_of_subsets(case):
     subsets.attack(case).check()
@@ -17,7 +17,7 @@ def test_enumeration_of_subsets(case):
 
 @pytest.mark.parametrize("ties", ["nearest", "lowest"])
 @pytest.mark.parametrize("norm", NORMS)
-@small(2)
+@small(1)
 @given(st.integers(0, 2**32 - 1), st.integers(1, 5), st.sampled_from(["normal", "lattice", "duplicates"]))
 def test_every_norm_and_tie_rule(norm, ties, seed, k, data):
     tally = subsets.attack(subsets.Small(seed, k, 3, norm, ties, data, "free"))

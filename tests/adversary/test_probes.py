@@ -8,7 +8,7 @@ from tests.adversary.families import small
 from tests.adversary.setups import CLASSIFIERS, DATA, NORMS, STEPS, THREATS, Setup, attack_setup, setups
 
 
-@small(8)
+@small(4)
 @given(setups)
 def test_no_probe_breaks_a_radius(setup):
     attack_setup(setup).check()

@@ -9,13 +9,13 @@ from tests.adversary.families import small
 from tests.adversary.setups import NORMS, THREATS, Setup, setups
 
 
-@small(8)
+@small(3)
 @given(witnesses.offsets)
 def test_behind_large_offsets(setup):
     witnesses.attack(setup).check()
 
 
-@small(4)
+@small(2)
 @given(setups)
 def test_of_stock_pipelines(setup):
     witnesses.attack(setup).check()

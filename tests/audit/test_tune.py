@@ -1,53 +1,69 @@
-"""One tuner: the search by certified accuracy, ties by accuracy, then by the first draw."""
+"""One tuner: RobustClassifierCV, for the model that is chosen and for plain LMNN."""
 
 import numpy as np
 import pytest
 from sklearn.datasets import load_breast_cancer, make_classification
-from sklearn.model_selection import StratifiedKFold
 from sklearn.preprocessing import StandardScaler
 
-from holdfast import LMNN, CertifiedKNeighborsClassifier, Perturbation, certify
-from holdfast.audit.tune import _ranges_around, tune_lmnn
+from holdfast import LMNN, CertifiedKNeighborsClassifier, RobustClassifierCV, Threat
+from holdfast.audit.tune import PlainLMNN, label, tuned, untuned, weighing
 from holdfast.certificates import CertifiedAccuracy
-from holdfast.search import PerturbationSearchCV
-from holdfast.search.draw import draw_candidates
+from holdfast.search import FAMILIES, PerturbationSearchCV
 
 
-def test_tuning_by_certificates_pays():
-    X, y = make_classification(200, 10, n_informative=3, random_state=1)
-    found = tune_lmnn(X, y, robust=True, radius=0.5, n_draws=4)
-    assert 0.25 <= found["perturbation__tau"] <= 2.0
-    assert tune_lmnn(X, y, robust=True, radius=0.5, n_draws=4, n_jobs=1) == found
-
-
-def test_draws_are_those_of_version_0_1():
-    drawn = draw_candidates(_ranges_around(0.4), 5, 3, 1.0, np.random.RandomState(7))
-    rng = np.random.RandomState(7)
-    for each in drawn:
-        tau = 0.4 * float(np.exp(rng.uniform(np.log(0.5), np.log(4.0))))
-        weight = float(np.exp(rng.uniform(np.log(0.3), np.log(10.0)))) / tau**2
-        assert each == {"perturbation__tau": tau, "perturbation__weight": weight, "mu": rng.uniform(0.1, 0.9)}
-
-
-def test_the_choice_agrees_with_a_loop_by_hand():
-    """Certified accuracy, then accuracy, then the first draw; frozen features do not move."""
+@pytest.fixture(scope="module")
+def rows():
     X, y = load_breast_cancer(return_X_y=True)
-    X, y = X[::3, :6], y[::3]
-    frozen = np.arange(6) >= 4
-    found = tune_lmnn(X, y, robust=True, radius=0.5, frozen=frozen, n_draws=5, random_state=3)
-    Z = StandardScaler().fit_transform(X)
-    folds = list(StratifiedKFold(3, shuffle=True, random_state=3).split(Z, y))
-    drawn = draw_candidates(_ranges_around(0.5), 5, 6, 1.0, np.random.RandomState(3))
-    scores = []
-    for parameters in drawn:
-        both = []
-        for train, test in folds:
-            learner = LMNN(perturbation=Perturbation()).set_params(**parameters)
-            model = CertifiedKNeighborsClassifier(learner, 3).fit(Z[train], y[train])
-            certificate = certify(model, Z[test], y[test], frozen=frozen, method="lower", witness=False)
-            both.append(certificate.certified_accuracy(radii=[0.5, 0.0]))
-        scores.append(tuple(np.mean(both, axis=0).round(12)))
-    assert found == drawn[max(range(5), key=lambda k: (*scores[k], -k))]
+    return 100.0 * X[::5, :6], y[::5]
+
+
+def test_the_choice_is_that_of_the_search(rows):
+    """On standardised rows, frozen features left alone; threads change nothing."""
+    X, y = rows
+    threat = Threat(frozen=np.arange(6) >= 4)
+    seen = []
+    model, settings = tuned(
+        X, y, families=["linear", "lmnn"], threat=threat, n_draws=2, random_state=3, n_jobs=2, stage="here",
+        progress=lambda *told: seen.append(told),
+    )  # fmt: skip
+    search = RobustClassifierCV(0.5, threat, ["linear", "lmnn"], n_draws=2, random_state=3, refit=False)
+    search.fit(StandardScaler().fit_transform(X), y)
+    assert settings == search.best_params_
+    assert repr(model) == repr(search.best_estimator_)
+    assert seen[0] == ("here", 0, 1)
+    assert seen[-1] == ("here", 3, 3)
+    with pytest.raises(ValueError, match="refit=False"):
+        search.predict(X)
+
+
+def test_plain_lmnn_has_its_voters_and_no_loss(rows):
+    X, y = rows
+    model, settings = tuned(X, y, families=[PlainLMNN(5)], tune="accuracy")
+    assert isinstance(model, CertifiedKNeighborsClassifier)
+    assert (model.n_neighbors, model.prune, model.learner.perturbation) == (5, 0.0, None)
+    assert settings["mu"] == model.learner.mu
+    assert label(settings) == "lmnn without loss"
+
+
+def test_untuned_models_have_fixed_values():
+    model, settings = untuned(True, 0.5, 3)
+    assert settings == {"mu": 0.5, "perturbation__tau": 1.0, "perturbation__weight": 1.0}
+    assert model.learner.perturbation.tau == 1.0
+    assert untuned(False, 0.5, 3)[0].learner.perturbation is None
+
+
+def test_a_rare_class_counts_as_much_as_a_frequent_one():
+    y = np.arange(100) % 10 == 0
+    assert weighing(y, "auto") == "balanced"
+    assert weighing(np.arange(100) % 2, "auto") is None
+    assert weighing(y, None) is None
+    with pytest.raises(ValueError, match="class_weight"):
+        weighing(y, "rare")
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_every_family_has_a_name_for_people(family):
+    assert label({"family": family}) == FAMILIES[family].label != "model"
 
 
 class Scorer:

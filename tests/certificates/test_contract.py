@@ -117,13 +117,13 @@ def test_frozen_inputs(norm):
             assert np.all(delta[np.isfinite(upper), 1] == 0)
 
 
-@pytest.mark.parametrize("nodes", [0, 1, 3, 10, 40])
-def test_a_search_that_is_cut_short_is_still_a_sandwich(nodes):
-    for seed in range(5):
+def test_a_search_that_is_cut_short_is_still_a_sandwich():
+    for seed in range(4):
         rng = np.random.default_rng([seed, 3])
         problem, queries, x, prediction = random_problem(rng, 5, 3, n=11)
         exact = np.array([exact_radius(problem, u, y) for u, y in zip(queries, prediction, strict=True)])
-        check(problem, queries, x, prediction, "exact_knn", exact, budget=Budget(nodes=nodes))
+        for nodes in (0, 1, 3, 10, 40):
+            check(problem, queries, x, prediction, "exact_knn", exact, budget=Budget(nodes=nodes))
 
 
 def test_a_budget_is_kept_and_more_of_it_never_loosens():

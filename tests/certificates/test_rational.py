@@ -48,7 +48,7 @@ def test_no_false_certificate(metric, k, kind):
     elif kind == "far from the origin":
         X += 1e6
     clf = CertifiedKNeighborsClassifier(FixedMetric(METRICS[metric]), n_neighbors=k).fit(X, y)
-    queries = np.vstack([X[:3], X.mean(axis=0) + rng.normal(size=(3, 3))])
+    queries = np.vstack([X[:2], X.mean(axis=0) + rng.normal(size=(2, 3))])
     certificate = certify(clf, queries)
     lower = certify(clf, queries, method="lower")
     codes = np.searchsorted(clf.classes_, certificate.prediction)

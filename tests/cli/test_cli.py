@@ -1,4 +1,4 @@
-"""The installed program, run as a user runs it."""
+"""The commands, in this process; streams, signals and the first start as the installed program."""
 
 import contextlib
 import json
@@ -6,11 +6,9 @@ import os
 import pickle
 import signal
 import subprocess
-import sys
 import threading
 import time
 import zipfile
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -20,25 +18,7 @@ from sklearn.datasets import load_iris
 from holdfast.cli import common
 from holdfast.cli.terminal import Warnings
 from holdfast.numerics.compiling import NOTICE
-
-PROGRAM = Path(sys.executable).parent / "holdfast"
-ENVIRONMENT = {k: v for k, v in os.environ.items() if k not in ("HOLDFAST_DATA", "HOLDFAST_DEBUG")}
-
-
-def run(*arguments, cwd, code=0, **environment):
-    """Run the program; whatever happens, it must not show a traceback."""
-    done = subprocess.run(
-        [PROGRAM, *map(str, arguments)],
-        cwd=cwd,
-        env={**ENVIRONMENT, **environment},
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=300,
-    )
-    assert "Traceback" not in done.stderr + done.stdout
-    assert done.returncode == code, done.stderr + done.stdout
-    return done
+from tests.cli.program import ENVIRONMENT, PROGRAM, run, start
 
 
 @pytest.fixture(scope="session")
@@ -52,7 +32,7 @@ def folder(tmp_path_factory):
     frame.iloc[:, :2] = frame.iloc[:, :2].mask(np.random.RandomState(0).rand(150, 2) < 0.02)
     frame.to_csv(folder / "flowers.csv", index=False)
     frame.drop(columns="kind").head(20).bfill().to_csv(folder / "new.csv", index=False)
-    done = run("audit", "flowers.csv", "--target", "kind", "--draws", 2, "--out", "result", cwd=folder)
+    done = start("audit", "flowers.csv", "--target", "kind", "--draws", 2, "--out", "result", cwd=folder)
     (folder / "printed.txt").write_text(done.stdout)
     assert all(line.endswith(" s)") for line in done.stderr.splitlines())  # at most signs of life
     return folder
@@ -137,9 +117,7 @@ def test_streams(folder):
     """Standard input and output, names of rows, and a reader that goes away."""
     text = (folder / "new.csv").read_text().splitlines()
     named = "\n".join([f"plant,{text[0]}", *(f"p{k},{line}" for k, line in enumerate(text[1:]))])
-    command = [PROGRAM, "predict", "result/model.holdfast", "-", "--id", "plant", "--out", "-"]
-    done = subprocess.run(command, cwd=folder, env=ENVIRONMENT, input=named, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
+    done = start("predict", "result/model.holdfast", "-", "--id", "plant", "--out", "-", cwd=folder, input=named)
     lines = done.stdout.splitlines()
     assert lines[0].startswith("row,id,prediction")
     assert lines[1].startswith("1,p0,a")
@@ -224,11 +202,12 @@ def test_help_and_usage(folder):
     assert "holdfast audit wine" in run("audit", "--help", cwd=folder).stdout
     assert "No such option" in run("audit", "wine", "--nonsense", cwd=folder, code=2).stderr
     run("predict", cwd=folder, code=2)
-    assert run("--version", cwd=folder).stdout.startswith("holdfast 0.")
+    assert start("--version", cwd=folder).stdout.startswith("holdfast 0.")
+    assert "no file nowhere.csv" in start("audit", "nowhere.csv", "-t", "kind", cwd=folder, code=1).stderr
 
 
 def test_bench_outside_a_checkout_or_within(folder):
-    done = run("bench", "--help-bench", cwd=folder)
+    done = start("bench", "--help-bench", cwd=folder)
     assert "benchmarks.yang" in done.stdout
 
 

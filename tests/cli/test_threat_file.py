@@ -10,7 +10,7 @@ from sklearn.preprocessing import StandardScaler
 
 from holdfast import CertifiedKNeighborsClassifier, Euclidean, save
 from holdfast.datasets.encoder import TableEncoder
-from tests.cli.test_cli import run
+from tests.cli.program import run
 
 THREAT = """
 norm = "inf"
@@ -73,3 +73,20 @@ def test_a_wrong_threat_is_told_in_one_sentence_each(place):
     words = " ".join(done.stderr.split())
     assert "only_up names 'house', which holds categories" in words
     assert "only_up names 'size', but the columns are age, owed, paid, house, sex" in words
+
+
+def test_audit_under_a_threat(place, tmp_path):
+    table = pd.read_csv(place / "new.csv")
+    table = pd.concat([table] * 4, ignore_index=True)
+    table["paid"] = np.minimum(table["paid"] + np.arange(len(table)) % 3, table["owed"])
+    table["answer"] = np.where(table["paid"] > table["owed"] / 2, "good", "bad")
+    table.to_csv(tmp_path / "loans.csv", index=False)
+    done = run(
+        "audit", "loans.csv", "--target", "answer", "--threat", place / "threat.toml", "--sensitive", "sex",
+        "--models", "logistic", "--tune", "none", "--radius", 1, "--jobs", 1, cwd=tmp_path,
+    )  # fmt: skip
+    words = " ".join(done.stdout.split())
+    assert "Distances are in units of the threat, the largest change of any one feature." in words
+    assert "Allowed to move: The size of a move is the largest change of a feature." in words
+    assert "Does the answer depend on sex?" in words
+    assert "What was allowed to move" in (tmp_path / "loans-audit" / "report.md").read_text()

@@ -7,11 +7,12 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from holdfast import CertifiedKNeighborsClassifier, RobustClassifierCV, Threat, certify
+from holdfast import CertifiedKNeighborsClassifier, RobustClassifierCV, Threat, certify, load, save
 from holdfast.search import FAMILIES
 from holdfast.search.families import Facts
 from holdfast.search.rungs import climb, thinned
 from holdfast.search.trial import Trial, run_trials
+from holdfast.search.verdict import NODES, Objective
 
 FAST = ["linear", "euclidean"]
 
@@ -54,20 +55,57 @@ def test_the_best_is_what_the_tie_rule_says(search):
     assert search.best_certified_ == results["mean_certified"][search.best_index_]
 
 
-def test_scores_are_those_of_the_refitted_candidate(rows, search):
-    """The search fits a metric once for many votes; a candidate made from scratch must score the same."""
+@pytest.mark.parametrize("threat", [None, Threat(np.inf, frozen=[0]), Threat(lower=-2.5)], ids=["L2", "Linf", "box"])
+def test_scores_are_those_of_the_refitted_candidate(rows, threat):
+    """One pass serves all heads of a metric; a candidate made from scratch and certified alone must score the same."""
     X, y = rows[0][:110], rows[1][:110]
     train, test = np.arange(70), np.arange(70, 110)
     facts = Facts(70, 6, 0.3, 0.3, 1.0)
-    for family in FAMILIES.values():
+    names = FAMILIES if threat is None else ["euclidean", "lmnn"]
+    for family in map(FAMILIES.__getitem__, names):
         recipe = family.draws(np.random.RandomState(0), facts, 1)[0]
         heads = list(range(len(recipe.heads)))[::4]
-        ((verdicts, _),) = run_trials([Trial(recipe, heads)], X, y, train, test, 0.3, None)
+        ((verdicts, _),) = run_trials(
+            [Trial(recipe, heads)], X, y, train, test, Objective(1.0, 0.3, threat), len(heads)
+        )
         for h, found in zip(heads, verdicts, strict=True):
             model = recipe.classifier(recipe.heads[h]).fit(X[train], y[train])
-            method = "auto" if getattr(model, "n_neighbors", 1) == 1 else "lower"
-            own = certify(model, X[test], y[test], method=method, witness=False)
-            np.testing.assert_allclose(found, own.certified_accuracy(radii=[0.3, 0.0]))
+            own = certify(model, X[test], y[test], threat=threat, at=0.3, budget=NODES, witness=False)
+            accuracy = np.mean(own.prediction == y[test])
+            np.testing.assert_allclose(found, [own.certified_accuracy(), accuracy])
+
+
+def test_heads_that_promise_little_keep_the_fast_bound(rows):
+    X, y = rows[0][:110], rows[1][:110]
+    train, test = np.arange(70), np.arange(70, 110)
+    recipe = FAMILIES["euclidean"].draws(None, Facts(70, 6, 0.3, 0.3, 1.0), 1)[0]
+    every = list(range(len(recipe.heads)))
+    found = [
+        np.array(run_trials([Trial(recipe, every)], X, y, train, test, Objective(1.0, 0.3), n)[0][0])
+        for n in (0, 3, len(every))
+    ]
+    assert (found[0] <= found[1]).all()
+    assert (found[1] <= found[2]).all()
+    assert 1 <= np.sum(found[1][:, 0] > found[0][:, 0]) <= 3 < np.sum(found[2][:, 0] > found[0][:, 0])
+    for h, (certified, accuracy) in zip(every, found[0], strict=True):
+        model = recipe.classifier(recipe.heads[h]).fit(X[train], y[train])
+        own = certify(model, X[test], y[test], method="lower", witness=False)
+        assert certified == pytest.approx(own.certified_accuracy(radii=0.3), abs=1e-9)
+        assert accuracy == pytest.approx(own.certified_accuracy(radii=0.0))
+
+
+def test_classes_can_count_alike(rows):
+    X, y = rows
+    rare = np.flatnonzero((y == 0) | (np.arange(len(y)) % 8 == 0))
+    X, y = X[rare], y[rare]
+    assert np.mean(y) < 0.2
+    found = RobustClassifierCV(0.3, candidates=FAST, class_weight="balanced", random_state=0).fit(X, y)
+    plain = RobustClassifierCV(0.3, candidates=FAST, random_state=0).fit(X, y)
+    assert found.best_accuracy_ > 0.5  # a constant answer has one half
+    recalls = [np.mean(model.predict(X)[y == 1] == 1) for model in (found, plain)]
+    assert recalls[0] > recalls[1]
+    assert "balanced" in str(found.cv_results_["params"])
+    assert "balanced" not in str(plain.cv_results_["params"])
 
 
 def test_it_certifies_more_than_neighbours_at_their_defaults(rows, search):
@@ -121,10 +159,10 @@ def test_a_second_rung_on_more_rows_runs_again(monkeypatch):
     X, y = make_classification(300, 5, random_state=0)
     from holdfast.search import rungs
 
-    monkeypatch.setattr(rungs, "RUNGS", (rungs.Rung(50, 2), rungs.Rung(200)))
+    monkeypatch.setattr(rungs, "RUNGS", (rungs.Rung(50, 2, overall=0.2), rungs.Rung(200)))
     splits = [(np.arange(0, 300, 2), np.arange(1, 300, 2)), (np.arange(1, 300, 2), np.arange(0, 300, 2))]
-    recipes = FAMILIES["linear"].draws(None, None, 1)
-    table = climb(recipes, X, y, splits, 0.1, None, 1.0, None)
+    recipes = FAMILIES["linear"].draws(None, Facts(150, 5, 0.1, 0.1, 1.0), 1)
+    table = climb(recipes, X, y, splits, Objective(1.0, 0.1), None, lambda *_: None)
     on_last = [c for c, rung in table.rung.items() if rung == 1]
     assert 2 <= len(on_last) < len(recipes)
     assert {len(v) for v in table.verdicts.values()} == {2}
@@ -139,8 +177,19 @@ def test_a_second_rung_on_more_rows_runs_again(monkeypatch):
         ({"objective": 2.0}, "objective"),
         ({"objective": "best"}, "objective"),
         ({"n_draws": 0}, "n_draws"),
+        ({"class_weight": "rare"}, "class_weight"),
     ],
 )
 def test_wrong_parameters_are_named(rows, arguments, message):
     with pytest.raises(ValueError, match=message):
         RobustClassifierCV(**arguments).fit(*rows)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_what_is_chosen_can_be_stored(rows, family, tmp_path):
+    X, y = rows
+    recipes = FAMILIES[family].draws(np.random.RandomState(0), Facts(160, 6, 0.3, 0.3, 1.0), 1)
+    for k, recipe in enumerate({recipes[0], recipes[-1]}):  # linear: a logistic regression and a support vector machine
+        model = make_pipeline(StandardScaler(), recipe.classifier(recipe.heads[-1])).fit(X, y)
+        again = load(save(model, tmp_path / f"{k}.holdfast"))
+        np.testing.assert_array_equal(again.predict(X), model.predict(X))

@@ -6,8 +6,7 @@ first, because of equally good models the first is recommended.
 
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from functools import partial
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from sklearn.linear_model import LogisticRegression
@@ -15,7 +14,8 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 
 from holdfast.audit.progress import StageProgress, no_progress
-from holdfast.audit.tune import make_lmnn, tune_lmnn
+from holdfast.audit.tune import PlainLMNN, label, tuned, untuned
+from holdfast.certificates.threat import Threat
 from holdfast.models import CertifiedKNeighborsClassifier
 
 _MAX_ITER = 2000  # of logistic regression on standardised rows
@@ -32,7 +32,10 @@ class Training:
     tuned : ndarray of int
         The rows that parameters are chosen on.
     frozen : ndarray of bool or None
-    radius, tune, n_neighbors, n_draws, random_state, n_jobs, progress
+        Features that no amount moves.
+    threat : Threat or None
+        What may move, for standardised rows; None: what is not frozen, in Euclidean length.
+    radius, tune, n_neighbors, n_draws, random_state, n_jobs, progress, class_weight
         As for :func:`holdfast.audit.audit`.
     """
 
@@ -43,19 +46,22 @@ class Training:
     radius: float = 0.5
     tune: str = "certified"
     n_neighbors: int = 3
-    n_draws: int = 16
+    n_draws: int = 8
     random_state: int = 0
     n_jobs: int | None = None
     progress: StageProgress = no_progress
+    threat: Threat | None = None
+    class_weight: str | None = "auto"
 
 
 @dataclass(frozen=True, eq=False)
 class Fitted:
-    """A trained model that takes raw rows, its settings, and the warnings of its training."""
+    """A trained model that takes raw rows, its settings, the warnings of its training, and a name if it has its own."""
 
     model: Pipeline
     settings: dict = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)
+    method: str | None = None
 
 
 @dataclass(frozen=True)
@@ -89,15 +95,33 @@ def _logistic(training: Training) -> Fitted:
     return _fit(training, "logistic", LogisticRegression(max_iter=_MAX_ITER))
 
 
-def _lmnn(training: Training, robust: bool) -> Fitted:
+def _lmnn(training: Training) -> Fitted:
+    return _tuned(training, False, [PlainLMNN(training.n_neighbors)], "Tuning LMNN")
+
+
+def _chosen(training: Training) -> Fitted:
+    found = _tuned(training, True, None, "Choosing a model")
+    if "family" not in found.settings:  # not tuned
+        return found
+    return replace(found, method=f"Chosen: {label(found.settings)}")
+
+
+def _tuned(training: Training, robust: bool, families, stage: str) -> Fitted:
     t = training
-    settings = tune_lmnn(
-        t.X[t.tuned], t.y[t.tuned], robust=robust, tune=t.tune, radius=t.radius, frozen=t.frozen,
-        n_neighbors=t.n_neighbors, n_draws=t.n_draws, random_state=t.random_state, n_jobs=t.n_jobs,
-        progress=t.progress,
-    )  # fmt: skip
-    metric = make_lmnn(robust, settings).set_params(n_jobs=t.n_jobs)
-    found = _fit(t, "knn", CertifiedKNeighborsClassifier(metric, t.n_neighbors, t.n_jobs))
+    if t.tune == "none":
+        classifier, settings = untuned(robust, t.radius, t.n_neighbors)
+    else:
+        threat = t.threat if t.threat is not None or t.frozen is None else Threat(frozen=t.frozen)
+        classifier, settings = tuned(
+            t.X[t.tuned], t.y[t.tuned], families=families, tune=t.tune, radius=t.radius, threat=threat,
+            class_weight=t.class_weight, n_draws=t.n_draws, random_state=t.random_state, n_jobs=t.n_jobs,
+            progress=t.progress, stage=stage,
+        )  # fmt: skip
+    step = "knn" if isinstance(classifier, CertifiedKNeighborsClassifier) else "model"
+    for name in ("n_jobs", "learner__n_jobs"):
+        if name in classifier.get_params():
+            classifier.set_params(**{name: t.n_jobs})
+    found = _fit(t, step, classifier)
     return Fitted(found.model, settings, found.warnings)
 
 
@@ -128,13 +152,14 @@ CANDIDATES: list[Candidate] = [
         "base",
         "LMNN",
         "Nearest neighbours under a learned distance (large margin nearest neighbours): same class near, others away.",
-        partial(_lmnn, robust=False),
+        _lmnn,
     ),
     Candidate(
         "robust",
         "LMNN-PL",
-        "LMNN with the perturbation loss, which asks for room around each row in the input itself.",
-        partial(_lmnn, robust=True),
+        "Chosen by cross-validation among linear models, neighbours under distances learned with the perturbation loss "
+        "and prototypes, by how much is right and proven at the radius (not tuned: LMNN with the perturbation loss).",
+        _chosen,
     ),
 ]
 

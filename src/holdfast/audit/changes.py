@@ -11,7 +11,7 @@ from holdfast.numerics.formatting import number, short_name
 
 @dataclass(frozen=True)
 class ColumnRange:
-    """What values a column takes in the data.
+    """The values that a column takes in the data.
 
     Attributes
     ----------
@@ -94,18 +94,20 @@ def _one_change(change: dict) -> str:
     'from 0 to about 39 (beyond the data: 0 to 1)'
     """
     before, after = change["from"], change["to"]
+    if change.get("category"):
+        return f"from {before} to {after}"
     step = after - before
     if change.get("whole") and before == round(before) and step:
         if abs(step) < 1:
-            told = f"from {before:.0f} towards {before + math.copysign(1, step):.0f} (by {abs(step):.2g})"
+            text = f"from {before:.0f} towards {before + math.copysign(1, step):.0f} (by {abs(step):.2g})"
         else:
-            told = f"from {before:.6g} to about {after:.0f}" if abs(after) < 1e9 else f"from {before:.6g} by {step:.2g}"
+            text = f"from {before:.6g} to about {after:.0f}" if abs(after) < 1e9 else f"from {before:.6g} by {step:.2g}"
     else:
-        told = from_to(before, after)
+        text = from_to(before, after)
     if change.get("outside"):
         low, high = change["outside"]
-        told += f" (beyond the data: {number(low, 4)} to {number(high, 4)})"
-    return told
+        text += f" (beyond the data: {number(low, 4)} to {number(high, 4)})"
+    return text
 
 
 def from_to(before: float, after: float) -> str:

@@ -1,4 +1,4 @@
-"""How far a row lies from the data, and which training rows are its neighbours."""
+"""Distances of rows from the data, and their nearest training rows."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""What a model looks at: the answers that change when a column is shuffled; and how it does in groups of rows."""
+"""The columns a model uses (answers that change when a column is shuffled), and its scores in groups of rows."""
 
 from typing import TYPE_CHECKING
 
@@ -94,6 +94,6 @@ def _category_columns(result: "AuditResult"):
             one_hot = result.X_test[:, groups[name]]
             yield name, categories, np.where(one_hot.any(axis=1), one_hot.argmax(axis=1), -1)
     elif result.rows_given is not None:
-        for k in np.flatnonzero(result.frozen):
+        for k in result.words:
             found, codes = np.unique(result.rows_given.iloc[:, k].astype(str), return_inverse=True)
             yield result.feature_names[k], found.tolist(), codes

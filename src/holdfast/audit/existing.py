@@ -8,14 +8,17 @@ from typing import Any
 
 import numpy as np
 
+from holdfast.audit.allowed_moves import allowed_moves, category_groups
 from holdfast.audit.candidates import Training, choose_candidates
+from holdfast.audit.category_cells import cells_as_numbers, coded
+from holdfast.audit.dependence import ask_dependence, sensitive_columns
 from holdfast.audit.explained import EXPLAINED, explain_rows
 from holdfast.audit.new_rows import read_new_rows, split_encoder
 from holdfast.audit.progress import StageProgress, no_progress
 from holdfast.audit.result import AuditResult
 from holdfast.audit.tables import certify_rows, deviations, match_labels
-from holdfast.certificates.certificate import Certificate
 from holdfast.certificates.certify import DEFAULT_BUDGET
+from holdfast.certificates.threat import Threat
 from holdfast.datasets.dataset import Dataset
 from holdfast.datasets.open import open_data
 from holdfast.datasets.table import row_names
@@ -35,6 +38,8 @@ def audit_model(
     budget: int = DEFAULT_BUDGET,
     drop: Sequence[str] = (),
     id: str | None = None,
+    threat: Threat | None = None,
+    sensitive: Sequence[str] = (),
     n_neighbors: int = 3,
     explain: int | Sequence = EXPLAINED,
     random_state: int = 0,
@@ -49,7 +54,8 @@ def audit_model(
 
     Parameters
     ----------
-    model, X, y, target, reference, radius, budget, drop, id, n_neighbors, explain, random_state, n_jobs, progress
+    model, X, y, target, reference, radius, budget, drop, id, threat, sensitive, n_neighbors, explain, random_state, \
+n_jobs, progress
         As for :func:`holdfast.audit.audit`.
 
     Returns
@@ -64,22 +70,26 @@ def audit_model(
     if encoder is not None:
         rows = read_new_rows(model, table)
         notes += rows.notes()
-        given, matrix, frozen = rows.matrix, rows.matrix, encoder.frozen_
+        given, matrix = rows.matrix, rows.matrix
         names, origins = list(encoder.feature_names_), encoder.origins()
+        categories, words = encoder.frozen_, {}
     else:
-        given, matrix, names, frozen = _as_matrix(inner, table)
-        origins = list(names)
+        given, matrix, names, words = _as_matrix(inner, table)
+        origins, categories = list(names), np.isin(np.arange(len(names)), list(words))
     if reference is not None and len(reference) != 2:
         raise ValueError("reference must be a pair: the rows the model was trained on, and their labels.")
     known = None
     if reference is not None:
         known = encoder.encode(reference[0]) if encoder is not None else _as_matrix(inner, reference[0])[1]
-    scale = _scale(inner, matrix if known is None else known, frozen)
+    data = matrix if known is None else known
+    scale = _scale(inner, data, categories)
+    allowed = allowed_moves(threat, names, categories, {} if encoder is None else category_groups(encoder), data, scale)
+    frozen, asked = allowed.frozen, sensitive_columns(allowed, sensitive)
     methods = {"yours": type(inner[-1] if hasattr(inner, "steps") else inner).__name__}
     models = {"yours": inner}
     about = {"yours": "The model you have, as it is."}
     settings: dict = {"radius": radius, "budget": budget, "random_state": random_state}
-    if known is not None and (encoder is not None or not frozen.any()):
+    if known is not None and not words:
         y_known = match_labels(model, reference[1])
         training = Training(known, y_known, np.arange(len(known)), n_neighbors=n_neighbors, n_jobs=n_jobs)
         for candidate in choose_candidates(BASELINES):
@@ -88,17 +98,25 @@ def audit_model(
             about[candidate.key] = candidate.about
             notes += [f"{candidate.method}: {warning}" for warning in fitted.warnings]
     certificates = {}
-    trained_on = None if reference is None else (known if encoder is not None else reference[0], reference[1])
+    given_reference = None if reference is None else known if encoder is not None else reference[0]
+
+    def rows_of(key: str) -> tuple:
+        if key != "yours" or encoder is not None:
+            return matrix, False, {}
+        return given, True, {} if known is None else {"reference": (given_reference, reference[1])}
+
     for key, each in models.items():
         stage = f"Certifying and attacking: {methods[key]}"
         progress(stage, 0, len(matrix))
-        own = key == "yours"
+        rows_own, as_given, options = rows_of(key)
         found = certify_rows(
-            each, given if own else matrix, y, frozen=frozen if frozen.any() else None, unit=scale, budget=budget,
-            reference=trained_on if own else None,
-            n_jobs=n_jobs, progress=partial(progress, stage),
+            each, rows_own, y, threat=allowed.threat if as_given else allowed.numbered, budget=budget, n_jobs=n_jobs,
+            progress=partial(progress, stage), **options,
         )  # fmt: skip
-        certificates[key] = _numeric(found, matrix, frozen)
+        certificates[key] = replace(
+            found, units=allowed.units, adversarial=cells_as_numbers(found.adversarial, matrix, frozen, words)
+        )
+    told = ask_dependence(models, asked, allowed, rows_of, data, radius, progress, budget=budget, n_jobs=n_jobs)
     if known is None:
         notes.append("No training rows were given (reference), so there are no baselines but the most frequent answer.")
     y_train = np.asarray(y if reference is None else reference[1])
@@ -128,7 +146,11 @@ def audit_model(
         test_ids=ids,
         rows_given=None if given is matrix else given,
         trained_here=known is not None,
+        allowed=allowed,
+        dependence=told,
+        words=words,
     )
+    trained_on = None if reference is None else (given_reference, reference[1])
     explained = explain_rows(result, explain, reference=trained_on, budget=budget, n_jobs=n_jobs, progress=progress)
     return replace(result, explained=explained, seconds={"all": time.perf_counter() - began})
 
@@ -153,27 +175,28 @@ def _labelled_rows(model, X, y, target, drop, id):
 
 
 def _as_matrix(model, X) -> tuple:
-    """Rows as the model takes them, and as numbers: words by their order, frozen."""
+    """Rows as the model takes them, and as numbers, words by their order; names; columns of words -> their values."""
     if not hasattr(X, "columns"):
         matrix = np.asarray(X, dtype=np.float64)
         names = getattr(model, "feature_names_in_", None)
         names = [f"x{k}" for k in range(matrix.shape[1])] if names is None else [str(n) for n in names]
-        return matrix, matrix, names, np.zeros(matrix.shape[1], dtype=bool)
+        return matrix, matrix, names, {}
     wanted = getattr(model, "feature_names_in_", None)
     if wanted is not None:
         missing = [str(c) for c in wanted if c not in X.columns]
         if missing:
             raise ValueError(f"The rows lack the columns {', '.join(map(repr, missing[:10]))}, which the model takes.")
         X = X[list(wanted)]
-    words = np.array([X[c].dtype.kind not in "biuf" for c in X.columns])
-    columns = [
-        np.unique(X[c].astype(str), return_inverse=True)[1].astype(np.float64)
-        if word
-        else X[c].to_numpy(dtype=np.float64, na_value=np.nan)
-        for c, word in zip(X.columns, words, strict=True)
-    ]
+    columns, words = [], {}
+    for k, c in enumerate(X.columns):
+        if X[c].dtype.kind in "biuf":
+            columns.append(X[c].to_numpy(dtype=np.float64, na_value=np.nan))
+            continue
+        values = X[c].astype(object).tolist()
+        words[k] = [first for _, first in sorted({str(value): value for value in values}.items())]
+        columns.append(coded(values, words[k]))
     matrix = np.column_stack(columns)
-    given = X if words.any() or wanted is not None else matrix
+    given = X if words or wanted is not None else matrix
     return given, matrix, [str(c) for c in X.columns], words
 
 
@@ -184,16 +207,3 @@ def _scale(model, rows: np.ndarray, frozen: np.ndarray) -> np.ndarray:
         return own
     spread = np.nanstd(rows, axis=0)
     return np.where((spread > 0) & ~frozen, spread, 1.0)
-
-
-def _numeric(certificate: Certificate, matrix: np.ndarray, frozen: np.ndarray) -> Certificate:
-    """Adversarial rows as numbers: frozen columns are those of the row."""
-    found = np.asarray(certificate.adversarial)
-    if found.dtype.kind == "f" and not frozen.any():
-        return certificate
-    moved = np.full(matrix.shape, np.nan)
-    movable = np.flatnonzero(~frozen)
-    moved[:, movable] = found[:, movable].astype(np.float64)
-    known = np.isfinite(moved[:, movable]).all(axis=1)
-    moved[np.ix_(known, np.flatnonzero(frozen))] = matrix[np.ix_(known, np.flatnonzero(frozen))]
-    return replace(certificate, adversarial=moved)

@@ -101,8 +101,8 @@ def explain_rows(
 ) -> Explained | None:
     """The closest changes of some test rows, by the model that is recommended, or by the user's own.
 
-    Numbers change within the range of the training rows, and whole numbers stay whole; sizes are in standard
-    deviations. Frozen features stay.
+    What is possible is what the threat of the audit allows. Besides, numbers stay within the range of the training
+    rows, if these are known, and whole numbers stay whole.
 
     Parameters
     ----------
@@ -131,11 +131,7 @@ def explain_rows(
     known = reference if own else (with_names(result.X_train, model), result.y_train)
     data = np.vstack([result.X_train, result.X_test])
     whole = (data == np.round(data)).all(axis=0) & ~result.frozen
-    threat = Threat(
-        unit=result.scale,
-        frozen=result.frozen if result.frozen.any() else None,
-        integer=np.flatnonzero(whole) if whole.any() else None,
-    )
+    threat = _threat(result, own and result.encoder is None, np.flatnonzero(whole))
     some = given.iloc[chosen] if hasattr(given, "iloc") else with_names(given[chosen], model)
 
     def ask(**options) -> Counterfactuals:
@@ -150,6 +146,16 @@ def explain_rows(
     within_data = known is not None or hasattr(model, "reference_")
     names = [short_name(result.feature_names[f]) for f in np.flatnonzero(whole)]
     return Explained(key, chosen, closest, single, names, within_data)
+
+
+def _threat(result: "AuditResult", as_given: bool, whole: np.ndarray) -> Threat:
+    """What was allowed to move in the audit, whole numbers as whole numbers, whatever the class."""
+    if result.allowed is None:
+        threat = Threat(unit=result.scale, frozen=result.frozen if result.frozen.any() else None)
+    else:
+        threat = result.allowed.threat if as_given else result.allowed.numbered
+    integer = whole.tolist() if threat.integer is None and whole.size else threat.integer
+    return Threat(**threat.get_params() | {"classes": None, "integer": integer})
 
 
 def _short(labels: np.ndarray) -> np.ndarray:
@@ -193,6 +199,7 @@ def explained_summary(result: "AuditResult") -> dict | None:
         "model": explained.key,
         "of": len(result.y_test),
         "norm": found.norm,
+        "units": result.units,
         "rounding": found.rounding,
         "answers": int(found.valid.sum()),
         "closest": int(found.closest.sum()),
@@ -207,11 +214,11 @@ def explained_summary(result: "AuditResult") -> dict | None:
 
 
 def _changes(found: Counterfactuals, place: int) -> list[dict]:
-    """The largest changes of one answer, with their sizes in standard deviations."""
+    """The largest changes of one answer, with their sizes in units."""
     if not found.valid[place]:
         return []
     moved = zip(found.changed(place)[:_SHOWN], found.moved(place)[:_SHOWN], strict=True)
-    return [{"feature": name, "from": old, "to": to, "sd": significant(way, 4)} for (name, old, to), (_, way) in moved]
+    return [{"feature": name, "from": old, "to": to, "way": significant(way, 4)} for (name, old, to), (_, way) in moved]
 
 
 def _single(single: Counterfactuals, place: int) -> dict:

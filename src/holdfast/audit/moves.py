@@ -72,7 +72,7 @@ class Listing:
         }
 
     def far(self) -> dict | None:
-        """How many test rows lie outside the data, and which."""
+        """The number of test rows that lie outside the data, and the rows."""
         if self.distance is None:
             return None
         rows = np.flatnonzero(self.distance.far)
@@ -96,9 +96,11 @@ class Listing:
         result = self.result
         certificate = result.certificates[key]
         witness = certificate.adversarial[row]
-        listed, others = largest_changes(
-            result.X_test[row], witness, result.feature_names, result.scale, ranges=self.ranges
+        categories, rest = result.changed_categories(row, witness) if np.isfinite(witness).all() else ([], witness)
+        numbers, others = largest_changes(
+            result.X_test[row], rest, result.feature_names, result.scale, ranges=self.ranges
         )
+        listed = [*categories, *numbers]
         becomes = short_name(result.predict(key, witness[None], np.array([row]))[0]) if listed else None
         return {
             **self._where(row),

@@ -1,9 +1,13 @@
 """New rows for a saved model: its columns by name, values it was not trained on refused or counted."""
 
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
+from sklearn.compose import ColumnTransformer
+from sklearn.impute import SimpleImputer
 from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder
 
 from holdfast.datasets.encoder import TableEncoder, check_columns
 from holdfast.datasets.unknown_values import UnknownValues, count_rows, describe_all
@@ -17,8 +21,9 @@ class NewRows:
 
     Attributes
     ----------
-    matrix : ndarray of shape (n_rows, n_features)
-        As the part of the model behind its encoder takes them.
+    matrix : ndarray or data frame of shape (n_rows, n_features)
+        As the part of the model behind its encoder takes them; a data frame for a model that takes columns by name
+        and encodes words by itself.
     unknown : list of UnknownValues
         Values the model was not trained on, which were allowed.
     ignored : list of str
@@ -27,13 +32,13 @@ class NewRows:
         True if the columns of the table were in another order than in training.
     """
 
-    matrix: np.ndarray
+    matrix: Any
     unknown: list[UnknownValues] = field(default_factory=list)
     ignored: list[str] = field(default_factory=list)
     reordered: bool = False
 
     def notes(self) -> list[str]:
-        """What was done to the table, in sentences."""
+        """Sentences on what was done to the table."""
         notes = []
         if self.ignored:
             more = f" and {len(self.ignored) - _MAX_LISTED} more" if len(self.ignored) > _MAX_LISTED else ""
@@ -67,7 +72,7 @@ def split_encoder(model) -> tuple[TableEncoder | None, object]:
     return None, model
 
 
-def read_new_rows(model, X, allow_unknown: bool = False) -> NewRows:
+def read_new_rows(model, X, allow_unknown: bool = False, tables: bool = False) -> NewRows:
     """Encode a table for a model, after a check of its columns and values.
 
     Columns of a data frame go by name, if the model knows names: a missing (or renamed) one is refused, others are
@@ -81,6 +86,9 @@ def read_new_rows(model, X, allow_unknown: bool = False) -> NewRows:
     allow_unknown : bool, default=False
         Go on with such values, and count them; see :meth:`holdfast.datasets.TableEncoder.transform_new`. Only for
         models that begin with an encoder: others have no median to put there.
+    tables : bool, default=False
+        Whether a data frame will do where the model takes words and gaps by itself (a ``ColumnTransformer``, say); it
+        refuses what it does not know.
 
     Returns
     -------
@@ -92,7 +100,17 @@ def read_new_rows(model, X, allow_unknown: bool = False) -> NewRows:
     if encoder is not None:
         matrix, unknown = encoder.transform_new(X, allow_unknown)
         return NewRows(matrix, unknown, ignored, reordered)
+    if tables and names is not None and hasattr(X, "columns") and _takes_words(inner):
+        return NewRows(X[list(names)], [], ignored, reordered)
     return NewRows(_numbers(inner, X, names), [], ignored, reordered)
+
+
+def _takes_words(model) -> bool:
+    """Whether the first step makes numbers of words or gaps by itself."""
+    first = model[0] if isinstance(model, Pipeline) else model
+    return isinstance(first, (ColumnTransformer, OneHotEncoder, OrdinalEncoder, SimpleImputer)) or (
+        isinstance(first, Pipeline) and _takes_words(first)
+    )
 
 
 def _compare_columns(X, names) -> tuple[list[str], bool]:

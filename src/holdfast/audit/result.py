@@ -6,6 +6,9 @@ from typing import Any
 import numpy as np
 from sklearn.pipeline import Pipeline
 
+from holdfast.audit.allowed_moves import DEVIATIONS, AllowedMoves, category_groups
+from holdfast.audit.category_cells import cells_as_numbers, one_hot_changes, word_changes
+from holdfast.audit.dependence import ColumnDependence
 from holdfast.audit.distance import extent
 from holdfast.audit.explained import Explained
 from holdfast.audit.scores import majority_scores, scores
@@ -70,6 +73,12 @@ class AuditResult:
         The test rows as the model takes them, if that is not X_test.
     trained_here : bool
         True if X_train is what models were trained on; else it is X_test itself.
+    allowed : AllowedMoves or None
+        What was allowed to move; None: every feature that is not frozen, in Euclidean length.
+    dependence : list of ColumnDependence
+        For which rows the answers depend on the sensitive columns.
+    words : dict
+        Columns of words -> their values, by code.
     explained : Explained or None
         What would have to change for another answer, of some test rows.
     """
@@ -103,6 +112,9 @@ class AuditResult:
     train_ids: np.ndarray | None = None
     rows_given: Any = None
     trained_here: bool = True
+    allowed: AllowedMoves | None = None
+    dependence: list[ColumnDependence] = field(default_factory=list)
+    words: dict[int, list] = field(default_factory=dict)
     explained: Explained | None = None
 
     def model(self, which: str | None = None) -> Pipeline:
@@ -119,8 +131,14 @@ class AuditResult:
 
     @property
     def extent(self) -> float:
-        """The diagonal of the box around all rows, in standard deviations; a larger radius is "beyond the data"."""
-        return extent(np.vstack([self.X_train, self.X_test]), self.scale, self.frozen)
+        """The diagonal of the box around all rows, in the units of the radius; a larger one is "beyond the data"."""
+        rows = np.vstack([self.X_train, self.X_test])
+        return extent(rows, self.scale, self.frozen) if self.allowed is None else self.allowed.extent(rows)
+
+    @property
+    def units(self) -> str:
+        """What radii are measured in."""
+        return DEVIATIONS if self.allowed is None else self.allowed.units
 
     def scores(self) -> dict[str, dict]:
         """The numbers that models are compared by; see :func:`holdfast.audit.scores.scores`."""
@@ -151,9 +169,29 @@ class AuditResult:
         if self.rows_given is None or which != "yours":
             return model.predict(with_names(rows, model))
         frame = self.rows_given.iloc[of].copy()
-        for k in np.flatnonzero(~self.frozen):
+        for k in np.flatnonzero(~self.frozen).tolist():
             frame[frame.columns[k]] = rows[:, k]
+        for k, known in self.words.items():
+            changed = np.flatnonzero(rows[:, k] != self.X_test[of, k])
+            if changed.size:
+                cells = frame[frame.columns[k]].astype(object).to_numpy().copy()
+                cells[changed] = [known[int(code)] for code in rows[changed, k]]
+                frame[frame.columns[k]] = cells
         return model.predict(frame)
+
+    def as_numbers(self, which: str, found: np.ndarray, of: np.ndarray) -> np.ndarray:
+        """Moved rows of a certificate of a model, like ``X_test[of]``."""
+        words = self.words if which == "yours" else {}
+        if not words and self.rows_given is None:
+            return np.asarray(found, dtype=np.float64)
+        return cells_as_numbers(found, self.X_test[of], self.frozen, words)
+
+    def changed_categories(self, row: int, moved: np.ndarray) -> tuple[list[dict], np.ndarray]:
+        """The categories in which a moved row differs from a test row, and the moved row without these changes."""
+        before = self.X_test[row]
+        if self.encoder is not None:
+            return one_hot_changes(before, moved, category_groups(self.encoder), self.encoder.categories_)
+        return word_changes(before, moved, self.feature_names, self.words)
 
     def _repr_html_(self) -> str:
         """The report, for a notebook, in a frame of its own."""

@@ -9,7 +9,9 @@ from functools import partial
 import numpy as np
 from sklearn.preprocessing import StandardScaler
 
+from holdfast.audit.allowed_moves import allowed_moves, category_groups
 from holdfast.audit.candidates import Training, choose_candidates
+from holdfast.audit.dependence import ask_dependence, sensitive_columns
 from holdfast.audit.existing import audit_model
 from holdfast.audit.explained import EXPLAINED, explain_rows
 from holdfast.audit.prepare import fit_encoder, inspect, limit_rows, split, tuning_rows
@@ -17,8 +19,9 @@ from holdfast.audit.progress import StageProgress, no_progress
 from holdfast.audit.result import AuditResult
 from holdfast.audit.tables import certify_rows
 from holdfast.audit.train import MAX_TRAIN_ROWS
-from holdfast.audit.tune import check_settings
+from holdfast.audit.tune import check_settings, weighing
 from holdfast.certificates.certify import DEFAULT_BUDGET
+from holdfast.certificates.threat import Threat
 from holdfast.datasets.checks import Repairs
 from holdfast.datasets.open import open_data
 from holdfast.parameters import check_count
@@ -40,10 +43,13 @@ def audit(
     tune: str = "certified",
     n_neighbors: int = 3,
     test_size: float = 0.3,
-    n_draws: int = 16,
+    n_draws: int = 8,
+    class_weight: str | None = "auto",
     budget: int = DEFAULT_BUDGET,
     drop: Sequence[str] = (),
     id: str | None = None,
+    threat: Threat | None = None,
+    sensitive: Sequence[str] = (),
     categorical: Sequence[str] = (),
     dates: Sequence[str] = (),
     repairs: Repairs | None = None,
@@ -79,16 +85,25 @@ def audit(
         The score by which parameters are chosen: certified accuracy at ``radius``, or accuracy (the paper's
         way); "none" takes fixed values.
     n_neighbors : int, default=3
+        Of plain k-NN and LMNN; the model that is chosen has its own.
     test_size : float, default=0.3
         Share of the rows that is kept for the test, in every class.
-    n_draws : int, default=16
-        Candidates for the robust twin.
+    n_draws : int, default=8
+        Random draws of the parameters of each family of models, for :class:`~holdfast.RobustClassifierCV`.
+    class_weight : {"auto", "balanced"} or None, default="auto"
+        "balanced": parameters are chosen by means over classes, so that a rare class counts as much as a frequent
+        one. "auto": so where the rarest class has less than a fifth of the rows.
     budget : int, default=2000
         Nodes a row may take in the exact search; the bounds hold whatever it is.
     drop : sequence of str, default=()
         Columns to leave out.
     id : str, optional
         Column that names the rows; by default the index of a data frame, if it is no count.
+    threat : Threat, optional
+        What may move, by the columns of the table, in place of every number in Euclidean length. Without a ``unit`` of
+        its own sizes are in standard deviations; else the radius is in units of the threat.
+    sensitive : sequence of str, default=()
+        Columns of which it is asked whether the answers depend on them; by default those that the threat frees.
     categorical, dates : sequence of str, default=()
         Columns of numbers that are codes of categories; columns of dates, which become days.
     repairs : Repairs, optional
@@ -125,8 +140,8 @@ def audit(
     if model is not None:
         return audit_model(
             model, X if X is not None else data, y, target=target, reference=reference, radius=radius, budget=budget,
-            drop=drop, id=id, n_neighbors=n_neighbors, explain=explain, random_state=random_state, n_jobs=n_jobs,
-            progress=progress,
+            drop=drop, id=id, threat=threat, sensitive=sensitive, n_neighbors=n_neighbors, explain=explain,
+            random_state=random_state, n_jobs=n_jobs, progress=progress,
         )  # fmt: skip
     if data is None:
         raise ValueError("Give a table (data and target), or a fitted model with rows: audit(model=..., X=..., y=...).")
@@ -149,15 +164,21 @@ def audit(
         tuned = np.arange(len(train))
         if tune != "none":
             tuned = tuning_rows(y_train, X_train.shape[1], random_state, notes)
-    frozen = encoder.frozen_ if encoder.frozen_.any() else None
+    scaler = StandardScaler().fit(X_train)
+    allowed = allowed_moves(
+        threat, encoder.feature_names_, encoder.frozen_, category_groups(encoder), X_train, scaler.scale_
+    )
+    asked = sensitive_columns(allowed, sensitive)
+    frozen = allowed.frozen if allowed.frozen.any() else None
     settings: dict = {
         "radius": radius, "tune": tune, "n_neighbors": n_neighbors, "test_size": test_size, "n_draws": n_draws,
-        "budget": budget, "random_state": random_state,
+        "class_weight": weighing(y_train, class_weight), "budget": budget, "random_state": random_state,
     }  # fmt: skip
     training = Training(
-        X_train, y_train, tuned, frozen, radius, tune, n_neighbors, n_draws, random_state, n_jobs, progress
-    )
-    fitted, certificates = {}, {}
+        X_train, y_train, tuned, frozen, radius, tune, n_neighbors, n_draws, random_state, n_jobs, progress,
+        None if threat is None else allowed.for_tuning(scaler.mean_, scaler.scale_), class_weight,
+    )  # fmt: skip
+    fitted, certificates, methods = {}, {}, {}
     for candidate in candidates:
         stage = f"Training: {candidate.method}"
         progress(stage, 0, 1)
@@ -165,33 +186,42 @@ def audit(
             found = candidate.fit(training)
         progress(stage, 1, 1)
         fitted[candidate.key] = found.model
+        methods[candidate.key] = found.method or candidate.method
         if found.settings:
             settings[candidate.key] = found.settings
-        notes += [f"{candidate.method}: {warning}" for warning in found.warnings]
+        notes += [f"{methods[candidate.key]}: {warning}" for warning in found.warnings]
     for candidate in candidates:
-        stage = f"Certifying and attacking: {candidate.method}"
+        stage = f"Certifying and attacking: {methods[candidate.key]}"
         progress(stage, 0, len(test))
         with timed(seconds, f"certify {candidate.key}"):
-            certificates[candidate.key] = certify_rows(
-                fitted[candidate.key], X_test, y_test, frozen=frozen, unit=StandardScaler().fit(X_train).scale_,
-                budget=budget, n_jobs=n_jobs, progress=partial(progress, stage),
+            certificates[candidate.key] = replace(
+                certify_rows(
+                    fitted[candidate.key], X_test, y_test, threat=allowed.numbered, budget=budget, n_jobs=n_jobs,
+                    progress=partial(progress, stage),
+                ),
+                units=allowed.units,
             )  # fmt: skip
+    with timed(seconds, "dependence"):
+        told = ask_dependence(
+            fitted, asked, allowed, lambda key: (X_test, False, {}), X_train, radius, progress, budget=budget,
+            n_jobs=n_jobs,
+        )  # fmt: skip
     numbers = np.arange(1, len(labels) + 1) if dataset.row_numbers is None else dataset.row_numbers
     ids = dataset.row_ids
     result = AuditResult(
         name=dataset.name,
         target=dataset.target_name,
         feature_names=list(encoder.feature_names_),
-        frozen=encoder.frozen_,
+        frozen=allowed.frozen,
         classes=np.unique(labels).tolist(),
         X_train=X_train,
         y_train=y_train,
         X_test=X_test,
         y_test=y_test,
-        scale=StandardScaler().fit(X_train).scale_,
+        scale=scaler.scale_,
         radius=radius,
         models=fitted,
-        methods={candidate.key: candidate.method for candidate in candidates},
+        methods=methods,
         certificates=certificates,
         settings=settings,
         versions=versions(),
@@ -206,6 +236,8 @@ def audit(
         train_rows=numbers[train],
         test_ids=None if ids is None else ids[test],
         train_ids=None if ids is None else ids[train],
+        allowed=allowed,
+        dependence=told,
     )
     with timed(seconds, "explain"):
         explained = explain_rows(result, explain, budget=budget, n_jobs=n_jobs, progress=progress)

@@ -7,6 +7,7 @@ import numpy as np
 from sklearn.pipeline import Pipeline
 
 from holdfast.audit.accuracy import accuracy_curve, class_table, errors_at, radius_grid, radius_histograms
+from holdfast.audit.dependence import dependence_tables
 from holdfast.audit.effects import column_effects, column_groups, subgroups
 from holdfast.audit.explained import explained_summary
 from holdfast.audit.metrics import metrics_and_margins
@@ -68,17 +69,24 @@ def summarise(result: "AuditResult") -> dict:
     majority = majority_scores(np.asarray(result.y_train), y)
     radii = radius_grid(certificates.values(), result.radius, result.extent or np.inf)
     norm = certificates[best].norm
-    told = _verdict(result, models, found, best, majority)
+    verdict = _verdict(result, models, found, best, majority)
     listing = Listing(result)
     summary = {
         "kind": KIND,
         "format": FORMAT,
         "created": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
         "data": _data(result),
-        "radius": {"value": float(result.radius), "norm": norm, "meaning": _NORMS.get(norm, norm)},
+        "radius": {
+            "value": float(result.radius),
+            "norm": norm,
+            "meaning": _NORMS.get(norm, norm),
+            "units": result.units,
+        },
+        "threat": _threat(result),
+        "dependence": dependence_tables(result, best),
         "models": models,
         "recommended": best,
-        "verdict": told.to_dict(),
+        "verdict": verdict.to_dict(),
         "majority": rounded(majority),
         "scores": {key: rounded(each) for key, each in found.items()},
         "at_radius": at_radius,
@@ -120,7 +128,7 @@ def _verdict(result: "AuditResult", models: list[dict], found: dict, best: str, 
         for m in models
     ]
     chance = chance_of_accuracy(result.certificates[best].prediction, y)
-    return verdict(compared, best, majority, result.radius, len(y), chance, len(np.unique(y)))
+    return verdict(compared, best, majority, result.radius, len(y), chance, len(np.unique(y)), result.units)
 
 
 def _rows(result: "AuditResult", certificates: dict, right: dict, y: np.ndarray) -> dict | None:
@@ -141,10 +149,19 @@ def _rows(result: "AuditResult", certificates: dict, right: dict, y: np.ndarray)
     }
 
 
+def _threat(result: "AuditResult") -> dict | None:
+    """What was allowed to move, in sentences, and the threat that was given."""
+    if result.allowed is None:
+        return None
+    given = result.allowed.given
+    return {"sentences": result.allowed.sentences(), "given": None if given is None else given.to_dict()}
+
+
 def _data(result: "AuditResult") -> dict:
     """Name, size and hash of the data; columns are those of the user's table."""
     columns = column_groups(result)
-    frozen = [name for name, members in columns.items() if result.frozen[members].all()]
+    still = result.frozen if result.allowed is None else result.allowed.still
+    frozen = [name for name, members in columns.items() if still[members].all()]
     return {
         "name": short_name(result.name),
         "target": short_name(result.target),

@@ -42,6 +42,7 @@ def certify_rows(
     *,
     frozen: np.ndarray | None = None,
     unit: np.ndarray | None = None,
+    threat: Threat | None = None,
     reference: tuple | None = None,
     budget: int = DEFAULT_BUDGET,
     method: str = "auto",
@@ -58,6 +59,8 @@ def certify_rows(
     rows : ndarray or data frame of shape (n_rows, n_features)
     unit : ndarray of shape (n_features,), optional
         Standard deviations; by default those the model divides by.
+    threat : Threat, optional
+        In place of frozen and unit.
     y, frozen, reference, budget, method, n_jobs
         As for :func:`holdfast.certify`.
     progress : callable, optional
@@ -71,10 +74,10 @@ def certify_rows(
         raise ValueError("There are no rows to certify.")
     scale = deviations(model) if unit is None else unit
     found = certify(
-        model, rows, y, threat=_threat(scale, frozen), reference=reference, budget=budget, method=method, n_jobs=n_jobs,
-        progress=progress,
+        model, rows, y, threat=_threat(scale, frozen) if threat is None else threat, reference=reference, budget=budget,
+        method=method, n_jobs=n_jobs, progress=progress,
     )  # fmt: skip
-    return found if scale is None else replace(found, units=DEVIATIONS)
+    return found if scale is None or threat is not None else replace(found, units=DEVIATIONS)
 
 
 def _threat(scale: np.ndarray | None, frozen: np.ndarray | None) -> Threat:
@@ -153,7 +156,7 @@ def vote_share(model, X) -> np.ndarray | None:
 
 
 def data_notes(model, X) -> tuple[np.ndarray | None, list[str]]:
-    """Which rows lie far from the training rows, and remarks on that; None if the model does not keep them."""
+    """A mask of rows far from the training rows, and remarks on them; None if the model does not keep its rows."""
     _, inner = split_encoder(model)
     found = saved_data_distance(inner, to_matrix(model, X))
     if found is None:

@@ -8,7 +8,7 @@ from sklearn.pipeline import Pipeline
 from holdfast.audit.candidates import Training, choose_candidates
 from holdfast.audit.prepare import check_classes, fit_encoder, inspect, limit_rows, tuning_rows
 from holdfast.audit.progress import StageProgress, no_progress
-from holdfast.audit.tune import check_settings
+from holdfast.audit.tune import check_settings, weighing
 from holdfast.datasets.checks import Repairs
 from holdfast.datasets.open import open_data
 
@@ -23,7 +23,8 @@ def train(
     radius: float = 0.5,
     tune: str = "certified",
     n_neighbors: int = 3,
-    n_draws: int = 16,
+    n_draws: int = 8,
+    class_weight: str | None = "auto",
     categorical: Sequence[str] = (),
     dates: Sequence[str] = (),
     repairs: Repairs | None = None,
@@ -38,8 +39,8 @@ def train(
     data, target
         As for :func:`audit`.
     robust : bool, default=True
-        With the perturbation loss.
-    radius, tune, n_neighbors, n_draws, categorical, dates, repairs, random_state, n_jobs, progress
+        The best of all families (:class:`~holdfast.RobustClassifierCV`); else LMNN.
+    radius, tune, n_neighbors, n_draws, class_weight, categorical, dates, repairs, random_state, n_jobs, progress
         As for :func:`audit`.
 
     Returns
@@ -59,7 +60,10 @@ def train(
     X, y = encoder.encode(table.iloc[rows]), y[rows]
     tuned = np.arange(len(y)) if tune == "none" else tuning_rows(y, X.shape[1], random_state, notes)
     frozen = encoder.frozen_ if encoder.frozen_.any() else None
-    training = Training(X, y, tuned, frozen, radius, tune, n_neighbors, n_draws, random_state, n_jobs, progress)
+    weights = weighing(y, class_weight)
+    training = Training(
+        X, y, tuned, frozen, radius, tune, n_neighbors, n_draws, random_state, n_jobs, progress, class_weight=weights
+    )
     (candidate,) = choose_candidates(["robust" if robust else "base"])
     found = candidate.fit(training)
     return Pipeline([("table", encoder), *found.model.steps]), found.settings, notes + found.warnings

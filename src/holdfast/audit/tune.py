@@ -1,26 +1,29 @@
-"""Tune LMNN, with or without the perturbation loss, for an audit."""
+"""The tuner of an audit: one search over families of models, by what they certify."""
 
 import warnings
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 import joblib
 import numpy as np
-from sklearn.model_selection import StratifiedKFold
+from sklearn.base import clone
 from sklearn.preprocessing import StandardScaler
 
 from holdfast.audit.progress import StageProgress, no_progress
-from holdfast.certificates.scoring import CertifiedAccuracy
+from holdfast.certificates.threat import Threat
 from holdfast.learners import LMNN
+from holdfast.models import CertifiedKNeighborsClassifier
 from holdfast.numerics.threads import n_threads
 from holdfast.parameters import check_count, check_number
-from holdfast.search import Known, PerturbationSearchCV, Ranges, Uniform
+from holdfast.search import FAMILIES, Family, RobustClassifierCV
+from holdfast.search.families import Recipe
 from holdfast.terms import Perturbation
 
 TUNINGS = ("certified", "accuracy", "none")
-_FOLDS = 3
-_MUS = [0.1, 0.3, 0.5, 0.7, 0.9]  # all that is tuned without a perturbation loss
+_OBJECTIVES = {"certified": "certified", "accuracy": 0.0}
+_MUS = (0.1, 0.3, 0.5, 0.7, 0.9)  # all that is tuned without a perturbation loss
+_FOLDS = 5
+_RARE = 0.2  # share of the rarest class below which classes count alike
 
 
 def check_settings(radius: float, tune: str, n_neighbors: int) -> None:
@@ -31,110 +34,101 @@ def check_settings(radius: float, tune: str, n_neighbors: int) -> None:
         raise ValueError(f"tune must be one of {', '.join(TUNINGS)}; got {tune!r}.")
 
 
-def make_lmnn(robust: bool, parameters: dict[str, Any]) -> LMNN:
-    """LMNN, with the perturbation loss if ``robust``, with these parameters."""
-    return LMNN(perturbation=Perturbation() if robust else None).set_params(**parameters)
+class PlainLMNN(Family):
+    """LMNN without a perturbation loss, mu from 0.1 to 0.9, for a given number of voters."""
+
+    name = "lmnn without loss"
+    label = "LMNN"
+
+    def __init__(self, n_neighbors: int):
+        self.n_neighbors = n_neighbors
+
+    def draws(self, rng, facts, n_draws: int) -> list[Recipe]:
+        """The whole list; nothing is random."""
+        heads = [{"n_neighbors": self.n_neighbors, "prune": 0.0}]
+        return [Recipe(self.name, LMNN(mu=mu, perturbation=None), {"mu": mu}, heads) for mu in _MUS]
 
 
-def tune_lmnn(
+def untuned(robust: bool, radius: float, n_neighbors: int) -> tuple[CertifiedKNeighborsClassifier, dict[str, Any]]:
+    """LMNN, with the perturbation loss if ``robust``, at fixed values, and these."""
+    tau = 2.0 * radius
+    settings: dict[str, Any] = {"mu": 0.5}
+    if robust:
+        settings |= {"perturbation__tau": tau, "perturbation__weight": 1.0 / tau**2}
+    learner = LMNN(perturbation=Perturbation() if robust else None).set_params(**settings)
+    return CertifiedKNeighborsClassifier(learner, n_neighbors), settings
+
+
+def tuned(
     X: np.ndarray,
     y: np.ndarray,
     *,
-    robust: bool,
+    families: list[Any] | None = None,
     tune: str = "certified",
     radius: float = 0.5,
-    frozen: np.ndarray | None = None,
-    n_neighbors: int = 3,
-    n_draws: int = 16,
+    threat: Threat | None = None,
+    class_weight: str | None = "auto",
+    n_draws: int = 8,
     random_state: int = 0,
     n_jobs: int | None = None,
     progress: StageProgress = no_progress,
-) -> dict[str, Any]:
-    """``argmax over draws of the mean score over 3 folds``: mu, and with the perturbation loss tau and weight.
+    stage: str = "Tuning",
+) -> tuple[Any, dict[str, Any]]:
+    """The best classifier by :class:`~holdfast.RobustClassifierCV` over 5 folds, not fitted, and its settings.
 
     Parameters
     ----------
     X, y : ndarrays
         Raw rows, which are standardised here, and labels.
-    robust : bool
-        Tune the perturbation loss too.
-    tune : {"certified", "accuracy", "none"}, default="certified"
-        The score: certified accuracy at ``radius`` (equal ones by accuracy), with tau around the radius; or
-        accuracy, with the paper's ranges. Both are searched by :class:`~holdfast.search.PerturbationSearchCV`.
-        "none" takes fixed values.
+    families : list or None, default=None
+        As ``candidates`` of the search; None is all.
+    tune : {"certified", "accuracy"}, default="certified"
+        The objective: certified accuracy at ``radius``, or accuracy; equal ones by accuracy.
     radius : float, default=0.5
-        In standard deviations.
-    frozen : ndarray of bool, optional
-        Features that cannot be moved.
-    n_neighbors : int, default=3
-    n_draws : int, default=16
-        Number of candidates for mu, tau and weight; mu alone has 5 values.
+        In standard deviations, or in units of the threat.
+    threat : Threat or None, default=None
+        Of standardised rows; None: all features may move, in Euclidean length.
+    class_weight : {"auto", "balanced"} or None, default="auto"
+        "balanced": classes count alike. "auto": they do if the rarest has less than a fifth of the rows.
+    n_draws : int, default=8
+        Random draws of a family's parameters.
     random_state : int, default=0
     n_jobs : int or None, default=None
         Threads.
     progress : callable, optional
-        Called with the stage, the number of fits done and their total.
+        Called with the stage, the rungs of the search done and their total.
+    stage : str, default="Tuning"
 
     Returns
     -------
-    dict
-        Parameters of :class:`~holdfast.LMNN`.
+    model : classifier
+    settings : dict
+        ``family``, and its parameters.
     """
-    check_settings(radius, tune, n_neighbors)
     check_count("tuning", "n_draws", n_draws)
-    if tune == "none":
-        tau = 2.0 * radius
-        return {"mu": 0.5, **({"perturbation__tau": tau, "perturbation__weight": 1.0 / tau**2} if robust else {})}
-    stage = "Tuning the robust model" if robust else "Tuning the base model"
-    search = PerturbationSearchCV(
-        make_lmnn(robust, {}), n_draws=n_draws, cv=_FOLDS, refit=False, n_neighbors=n_neighbors,
-        n_jobs=n_threads(n_jobs), random_state=random_state, progress=partial(progress, stage),
+    search = RobustClassifierCV(
+        radius, threat, families, n_draws=n_draws, cv=_FOLDS, objective=_OBJECTIVES[tune],
+        class_weight=weighing(y, class_weight), n_jobs=n_threads(n_jobs), random_state=random_state,
+        progress=partial(progress, stage), refit=False,
     )  # fmt: skip
-    if tune == "certified":
-        search.set_params(
-            space=_ranges_around(radius) if robust else {"mu": _MUS},
-            n_draws=n_draws if robust else len(_MUS),
-            scoring=CertifiedAccuracy(radius, frozen=frozen),
-            cv=StratifiedKFold(_FOLDS, shuffle=True, random_state=random_state),
-        )
-    # Certifying spends its time in kernels that release the interpreter: threads do, and start at once. Fits alone
-    # do not; they take processes.
-    backend = "threading" if tune == "certified" else "loky"
     progress(stage, 0, 1)
-    with warnings.catch_warnings(), joblib.parallel_config(backend=backend):
+    # Certifying spends its time in kernels that release the interpreter: threads do, and start at once.
+    with warnings.catch_warnings(), joblib.parallel_config(backend="threading"):
         warnings.simplefilter("ignore", UserWarning)  # of candidates; the final fit reports its own
-        best = search.fit(StandardScaler().fit_transform(X), y).best_params_
-    return dict(sorted(best.items()))  # mu, tau, weight
+        search.fit(StandardScaler().fit_transform(X), y)
+    return clone(search.best_estimator_), dict(search.best_params_)
 
 
-def _ranges_around(radius: float) -> Ranges:
-    """tau from radius/2 to 4·radius, weight·tau² from 0.3 to 10, both log-uniform; mu from 0.1 to 0.9."""
-
-    def weight(known: Known) -> Uniform:
-        return _LogUniform(0.3, 10.0, divisor=known.drawn["perturbation__tau"] ** 2)
-
-    # Drawn in this order.
-    return {
-        "perturbation__tau": _LogUniform(0.5, 4.0, factor=radius),
-        "perturbation__weight": weight,
-        "mu": _UniformFromLow(0.1, 0.9),
-    }
+def weighing(y: np.ndarray, class_weight: str | None) -> str | None:
+    """How classes count: "balanced" where that was asked for, or a class is rare; else None."""
+    if class_weight not in ("auto", "balanced", None):
+        raise ValueError(f"class_weight must be 'auto', 'balanced' or None; got {class_weight!r}.")
+    if class_weight != "auto":
+        return class_weight
+    return "balanced" if np.unique(y, return_counts=True)[1].min() < _RARE * len(y) else None
 
 
-@dataclass(frozen=True)
-class _UniformFromLow(Uniform):
-    """``low + (high − low)·u``, the formula of version 0.1 (``Uniform`` counts down from ``high``)."""
-
-    def draw(self, rng: np.random.RandomState) -> float:
-        return float(rng.uniform(self.low, self.high))
-
-
-@dataclass(frozen=True)
-class _LogUniform(Uniform):
-    """A number whose logarithm is uniform, times ``factor / divisor``."""
-
-    factor: float = 1.0
-    divisor: float = 1.0
-
-    def draw(self, rng: np.random.RandomState) -> float:
-        return self.factor * float(np.exp(rng.uniform(np.log(self.low), np.log(self.high)))) / self.divisor
+def label(settings: dict[str, Any]) -> str:
+    """The name, for people, of what a search has chosen."""
+    family = settings["family"]
+    return settings.get("model", FAMILIES[family].label if family in FAMILIES else family)

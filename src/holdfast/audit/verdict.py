@@ -29,7 +29,7 @@ class Compared:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What to do, in one sentence, with the reasons."""
+    """The recommendation in one sentence, with the reasons."""
 
     sentence: str
     detail: str
@@ -58,8 +58,9 @@ def recommend(scores: dict[str, dict]) -> str:
 
 
 def verdict(
-    models: list[Compared], best: str, majority: dict, radius: float, n_rows: int, chance: float, n_classes: int
-) -> Verdict:
+    models: list[Compared], best: str, majority: dict, radius: float, n_rows: int, chance: float, n_classes: int,
+    units: str = "standard deviations",
+) -> Verdict:  # fmt: skip
     """The verdict on some models.
 
     Parameters
@@ -74,10 +75,12 @@ def verdict(
         Test rows and their classes.
     chance : float
         p-value of the recommended model's accuracy against guessing.
+    units : str
+        Of the radius.
     """
     own = next(model for model in models if model.key == best)
     others = sorted((m for m in models if m.key != best), key=lambda m: -m.scores["balanced_certified"])
-    where = f"within {number(radius)} standard deviations"
+    where = f"within {number(radius)} {units}"
     always = f"always answering {majority['label']!r}"
     proven = f"{percent(own.scores['certified'])} of the test rows are right and proven to stay so {where}"
     rows = f"This rests on {n_rows} test rows."
@@ -104,8 +107,8 @@ def verdict(
     sentence = f"{start}: {proven}, against {' and '.join(against)}."
     tone, reasons = ("better" if others else "plain"), [_worst(own), _balanced(own, n_classes)]
     if others:
-        told, tone = _difference(own, others[0])
-        reasons.append(told)
+        reason, tone = _difference(own, others[0])
+        reasons.append(reason)
     reasons += _cleaner(own, others)
     return _finish(sentence, [*reasons, *_undecided(own, others), rows], tone, best)
 
@@ -132,7 +135,7 @@ def _balanced(own: Compared, n_classes: int) -> str:
 
 
 def _difference(own: Compared, other: Compared) -> tuple[str, str]:
-    """Whether the difference to the next model could be chance, and the tone."""
+    """A sentence on whether the difference to the next model could be chance, and the tone."""
     if abs(own.scores["balanced_certified"] - other.scores["balanced_certified"]) < 1e-9:
         return f"{other.method} proves as much.", "even"
     if other.p_value > _CHANCE:
@@ -153,18 +156,18 @@ def _cleaner(own: Compared, others: list[Compared]) -> list[str]:
 
 
 def _undecided(own: Compared, others: list[Compared]) -> list[str]:
-    """How much is undecided, and whether it leaves open which model is better."""
-    told = []
+    """Sentences on undecided rows, if they are many or leave open which model is better."""
+    sentences = []
     if own.scores["undecided"] > _MUCH_UNDECIDED:
-        told.append(
+        sentences.append(
             f"{percent(own.scores['undecided'])} of its rows are undecided: neither proven nor changed by an attack; a "
             "larger --budget decides more."
         )
     for m in others:
         open_ = m.scores["undecided"] > _MUCH_UNDECIDED
         if open_ and m.scores["balanced_attacked"] > own.scores["balanced_certified"]:
-            told.append(
+            sentences.append(
                 f"{m.method} may hold more: {percent(m.scores['undecided'])} of its rows are undecided, and up to "
                 f"{percent(m.scores['attacked'])} may be right and stay so."
             )
-    return told
+    return sentences

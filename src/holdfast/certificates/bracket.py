@@ -11,7 +11,7 @@ from holdfast.certificates.engines import solve
 from holdfast.certificates.folding.normalizer import linearised, radii_before_normalizer
 from holdfast.certificates.moves import Moves
 from holdfast.certificates.problems import Bounds, Budget, Problem
-from holdfast.certificates.voting import NeighborVoter, Voter
+from holdfast.certificates.voting import DistanceVoter, NeighborVoter, Voter
 from holdfast.certificates.warped import warped_bounds
 from holdfast.certificates.witnesses.segment import segment
 from holdfast.certificates.witnesses.walk import walk
@@ -51,7 +51,7 @@ class Bracket:
 
 @dataclass(frozen=True)
 class Effort:
-    """How much work goes into a bracket.
+    """The work that goes into a bracket.
 
     Attributes
     ----------
@@ -188,7 +188,7 @@ def _with_witnesses(
     loose = np.flatnonzero(~meet(bounds.lower, size))
     if loose.size:
         ends = list(_ends(voter, moves, rows[loose], codes[loose], effort.n_jobs))
-        if voter.encoding.warps:
+        if voter.encoding.warps or isinstance(voter, DistanceVoter):
             ends += [moves.enforce(rows[loose] + far * bounds.delta[loose], rows[loose]) for far in (*_WAYS, 10.0)]
         if voter.fold.after is not None:
             ends += _through_tangents(voter, problem, moves, rows[loose], codes[loose], effort)
@@ -212,14 +212,14 @@ def _with_witnesses(
 
 
 def is_witness(voter: Voter, moves: Moves, rows: np.ndarray, moved: np.ndarray, codes: np.ndarray) -> np.ndarray:
-    """Whether each of the moved rows is allowed, all limits kept, and the model's own predict is another there."""
+    """True for each moved row that keeps all limits and at which the model's own predict gives another answer."""
     out = moves.allows(moved, rows)
     out[out] = changes(voter, rows[out], moved[out], codes[out])
     return out
 
 
 def changes(voter: Voter, rows: np.ndarray, moved: np.ndarray, codes: np.ndarray) -> np.ndarray:
-    """Whether the model's own predict is another at the moved rows: in one batch, and each row alone.
+    """True for each moved row at which the model's own predict gives another answer, in one batch and alone.
 
     A matrix product may round a row alone in another way. That is checked where rounding can be seen at all: where the
     numbers behind the vote are a thousand times as large as the way that the vote moved.

@@ -33,7 +33,7 @@ class Category:
 
     @property
     def one_hot(self) -> bool:
-        """Whether its columns are indicators that a user fills in, one of which is 1."""
+        """True if its columns are indicators that a user fills in, one of which is 1."""
         return len(self.columns) > 1
 
     def own(self, rows: np.ndarray) -> np.ndarray:
@@ -43,7 +43,7 @@ class Category:
 
 
 class Categories:
-    """Which categories of a row may change together.
+    """The categories of a row that may change, and how many of them together.
 
     ``table`` has one line for each choice: for each category the index of its new value, −1 for the one it has.
 

@@ -159,7 +159,7 @@ class Certificate:
         return holds.mean(axis=0).reshape(radii.shape)
 
     def _holds(self, bound: np.ndarray, radii: np.ndarray) -> np.ndarray:
-        """Whether a bound covers moves up to each radius, that size included: (n_rows, n_radii).
+        """True where a bound covers moves up to a radius, that size included: (n_rows, n_radii).
 
         A move of size 0 is no move, unless categories change at no cost.
         """
@@ -210,5 +210,5 @@ class Certificate:
 
     @property
     def radius_label(self) -> str:
-        """How the radius is measured, in words."""
+        """The norm and units of the radius, in words."""
         return f"{self.norm} radius in {self.units}"

@@ -47,7 +47,7 @@ def certify(
     ----------
     model : fitted classifier
         A :class:`~holdfast.CertifiedKNeighborsClassifier` or :class:`~holdfast.CertifiedPrototypeClassifier`,
-        scikit-learn's ``KNeighborsClassifier``, ``NearestCentroid``, a linear classifier
+        scikit-learn's ``KNeighborsClassifier``, ``RadiusNeighborsClassifier``, ``NearestCentroid``, a linear classifier
         (``LogisticRegression``, ``LinearSVC``, ``RidgeClassifier``, ``SGDClassifier``, ``Perceptron``,
         ``LinearDiscriminantAnalysis``, ``SVC(kernel="linear")`` of two classes), or a pipeline that ends in one of
         them. Its other steps may be scalers, PCA, TruncatedSVD, LDA, feature selection, NCA, anything with
@@ -101,8 +101,10 @@ def certify(
     Notes
     -----
     Words and what an imputer filled in stand still: a certificate is one of moves of the other numbers. Monotone
-    steps are exact in L∞ and boxes as far as the engine is, sound in L2 and L1. A ``Normalizer`` directly before a
-    Euclidean vote costs nothing; before another metric or scores the bound is sound, not exact.
+    steps are exact in L∞ and boxes as far as the engine is, sound in L2 and L1; bins (``KBinsDiscretizer``) jump, and
+    are sound. A ``Normalizer`` directly before a Euclidean vote costs nothing; before another metric or scores the
+    bound is sound, not exact. So it is for votes by distances themselves: ``weights="distance"`` with several
+    neighbours, Minkowski distances with p other than 2, all neighbours within a radius.
 
     Not promised: anything about rows far from the data, about other models, or about moves of the training
     data (see :func:`holdfast.poisoning_tolerance` for labels).

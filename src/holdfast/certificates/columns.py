@@ -35,7 +35,7 @@ class Columns:
         return self.name(int(np.argmax(mask)))
 
     def has(self, column) -> bool:
-        """Whether this names or numbers a column."""
+        """True if this is the name or the number of a column."""
         return self._number(column) is not None
 
     def values(self, what: str, given, default: float) -> np.ndarray | None:

@@ -22,7 +22,7 @@ from holdfast.certificates.threat_reading import Reading
 from holdfast.certificates.voting import Voter
 
 _PLACES = 8_192  # places at once
-_ROWS = 1_024  # rows at once, where a verdict is asked for
+_BATCH_ROWS = 1_024  # rows at once, where a verdict is asked for
 _ROUNDED = 1.0 - 1e-12  # for the rounding of a price and of its sum with a radius
 
 Bound = Callable[[np.ndarray, np.ndarray, Effort], Bracket]
@@ -87,12 +87,12 @@ def _all(voter, reading: Reading, rows, codes, effort: Effort, progress: Progres
 
 def _blocks(rows: np.ndarray) -> Iterator[tuple[slice, np.ndarray, np.ndarray]]:
     """Rows without other places."""
-    for start in range(0, len(rows), _ROWS):
-        yield slice(start, min(start + _ROWS, len(rows))), np.empty(0, np.int64), np.empty((0, rows.shape[1]))
+    for start in range(0, len(rows), _BATCH_ROWS):
+        yield slice(start, min(start + _BATCH_ROWS, len(rows))), np.empty(0, np.int64), np.empty((0, rows.shape[1]))
 
 
 def possible_places(moves: Moves, columns: np.ndarray, rows: np.ndarray, places: np.ndarray) -> np.ndarray:
-    """Which changes of categories keep box and sides, and the relations in which nothing else can move."""
+    """True for changes of categories that keep box and sides, and the relations in which nothing else can move."""
     low, high = replace(moves, frozen=None).limits(rows)
     out: np.ndarray = np.all(((places >= low) & (places <= high))[:, columns], axis=1)
     if moves.relations is not None:

@@ -66,7 +66,7 @@ class Dependence:
     def sentences(self) -> list[str]:
         """The answer to "Does the answer depend on …?" in plain sentences."""
         names = " or ".join(self.columns)
-        besides = f", with other features changed by up to {self.at:g}" if self.at else ""
+        besides = f", with other features changed by up to {self.at:g}," if self.at else ""
         out = [
             f"For {percent(self.independent)} of {len(self.certificate):,} rows no change of {names}{besides} changes "
             "the answer: proven.",
@@ -80,7 +80,7 @@ class Dependence:
 
 
 def dependence(model, X, on, *, at: float = 0.0, threat: Threat | None = None, **options) -> Dependence:
-    """Whether any change of the columns ``on``, with other features within ``at``, changes the answer of each row.
+    """Find rows whose answer some change of the columns ``on`` changes, while other features move within ``at``.
 
     Parameters
     ----------

@@ -4,7 +4,7 @@ import numpy as np
 
 
 def on_lattice(moved: np.ndarray, rows: np.ndarray, integer: np.ndarray) -> np.ndarray:
-    """Whether each row has whole numbers, or its own values, in the features of the mask ``integer``."""
+    """True for each row that has whole numbers, or its own values, in the features of the mask ``integer``."""
     values, own = moved[:, integer], rows[:, integer]
     return ((values == np.rint(values)) | (values == own)).all(axis=1)
 

@@ -1,4 +1,4 @@
-"""Whole numbers near a row."""
+"""The whole numbers near a row."""
 
 from itertools import product
 

@@ -128,7 +128,7 @@ class Moves:
         return moved
 
     def allows(self, moved: np.ndarray, rows: np.ndarray) -> np.ndarray:
-        """Whether each of the moved rows keeps every limit, exactly as its numbers are."""
+        """True for each moved row that keeps every limit, without any tolerance."""
         low, high = self.limits(rows)
         with np.errstate(invalid="ignore"):
             inside = np.all((moved >= low) & (moved <= high), axis=1)

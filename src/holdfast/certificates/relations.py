@@ -29,7 +29,7 @@ class Relations(NamedTuple):
         return np.abs(rows) @ np.abs(self.A).T + np.abs(self.b)
 
     def broken(self, rows: np.ndarray) -> np.ndarray:
-        """Which relations each row breaks by more than rounding can: a mask (m, n_relations)."""
+        """A mask (m, n_relations) of the relations that a row breaks by more than rounding can."""
         return rows @ self.A.T - self.b > TOLERANCE * self.sizes(rows)
 
     def relaxed(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -39,7 +39,7 @@ class Relations(NamedTuple):
         return self.A, self.b + 2.0 * TOLERANCE * self.sizes(rows).max(axis=0)
 
     def kept(self, moved: np.ndarray, rows: np.ndarray) -> np.ndarray:
-        """Whether each moved row keeps every relation in exact arithmetic.
+        """True for each moved row that keeps every relation in exact arithmetic.
 
         An equality, which is two opposite relations, is kept to rounding (1e-9 of the sizes that are added). A row that
         breaks a relation by rounding may go on to do so, by no more than before.

@@ -6,7 +6,7 @@ from sklearn.base import BaseEstimator
 
 from holdfast.certificates.moves import Moves as Moves
 from holdfast.certificates.threat_columns import encoded_threat
-from holdfast.certificates.threat_files import from_plain, plain, read_file
+from holdfast.certificates.threat_files import from_basic_types, read_file, to_basic_types
 from holdfast.certificates.threat_reading import Reading, read_threat
 from holdfast.certificates.threat_words import sentences
 from holdfast.certificates.training_rows import values_of, widths
@@ -103,7 +103,7 @@ class Threat(BaseEstimator):
 
     @property
     def needs_rows(self) -> list[str]:
-        """Parameters that are words, or columns without values, until rows of training are seen."""
+        """Parameters that are words, or columns without values, until training rows are given."""
         words = isinstance(self.unit, str) or (
             isinstance(self.unit, Mapping) and any(isinstance(value, str) for value in self.unit.values())
         )
@@ -150,17 +150,17 @@ class Threat(BaseEstimator):
         return encoded_threat(self, names, groups)
 
     def describe(self) -> list[str]:
-        """What may move, and what it costs, in plain sentences."""
+        """Describe in plain sentences which features may move, and at what cost."""
         return sentences(self)
 
     def to_dict(self) -> dict:
         """The parameters that are not the default, as numbers, words, lists and mappings."""
-        return plain(self)
+        return to_basic_types(self)
 
     @classmethod
     def from_dict(cls, given: Mapping, source: str = "The threat") -> "Threat":
         """The threat of :meth:`to_dict`; unknown keys are refused by name."""
-        return cls(**from_plain(given, cls._get_param_names(), source))
+        return cls(**from_basic_types(given, cls._get_param_names(), source))
 
     def to_json(self) -> str:
         """:meth:`to_dict` as JSON."""

@@ -69,8 +69,8 @@ def _changing(what: str, given, raw: dict, columns_of, problems: list[str]) -> d
                     f"{what} lists some of the values of {column!r}: name the column alone for all of them."
                 )
             out[str(column)] = raw[str(column)]
-        elif listed is None:
+        elif listed is None and columns_of(what, column):
             problems.append(f"{what} names {column!r}, whose values are not known: {what}={{{column!r}: [values]}}.")
-        else:
+        elif listed is not None:
             out |= dict.fromkeys(columns_of(what, column), listed)
     return out

@@ -1,4 +1,4 @@
-"""A threat as plain values, and as a TOML or JSON file."""
+"""A threat as numbers, words and lists, and as a TOML or JSON file."""
 
 import json
 import tomllib
@@ -13,19 +13,19 @@ from holdfast.certificates.norms import NAMED, Ellipsoid
 _INFINITE = {np.inf: "inf", -np.inf: "-inf"}  # JSON has no word for it
 
 
-def plain(threat) -> dict:
+def to_basic_types(threat) -> dict:
     """The parameters that are not the default, as numbers, words, lists and mappings."""
     norm = threat.norm
     if isinstance(norm, Ellipsoid):
         norm = norm.A0
     elif isinstance(norm, tuple(NAMED.values())):
         norm = norm.name  # type: ignore[attr-defined]
-    given = {"norm": _plain(norm)}
-    given |= {name: _plain(value) for name, value in threat.get_params(deep=False).items() if name != "norm"}
+    given = {"norm": _to_basic(norm)}
+    given |= {name: _to_basic(value) for name, value in threat.get_params(deep=False).items() if name != "norm"}
     return {name: value for name, value in given.items() if value is not None and (name, value) != ("norm", 2)}
 
 
-def from_plain(given: Mapping, known, source: str) -> dict:
+def from_basic_types(given: Mapping, known, source: str) -> dict:
     """The parameters of a threat; unknown keys are refused, all at once."""
     if not isinstance(given, Mapping):
         raise ValueError(f"{source} must be a mapping of the parameters of a Threat; got {type(given).__name__}.")
@@ -56,14 +56,14 @@ def read_file(path) -> dict:
         raise ValueError(f"{path} is no {kind[1:].upper()} file: {error}.") from None
 
 
-def _plain(value):
+def _to_basic(value):
     """Lists for arrays and tuples, numbers for those of NumPy, words for the infinite ones."""
     if isinstance(value, Mapping):
-        return {str(key): _plain(each) for key, each in value.items()}
+        return {str(key): _to_basic(each) for key, each in value.items()}
     if hasattr(value, "tolist"):  # an array, a number of NumPy, a column of a data frame
         value = value.tolist()
     if isinstance(value, list | tuple | set):
-        return [_plain(each) for each in value]
+        return [_to_basic(each) for each in value]
     if isinstance(value, float):
         if value in _INFINITE:
             return _INFINITE[value]

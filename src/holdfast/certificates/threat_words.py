@@ -13,7 +13,7 @@ _SHOWN = 8  # columns that a sentence lists
 
 
 def sentences(threat) -> list[str]:
-    """What may move and what it costs, one sentence for each limit."""
+    """One sentence for each limit of a threat: which features may move, and at what cost."""
     out = [f"The size of a move is {_norm(threat.norm)}."]
     out += _units(threat.unit)
     for what, word in (("lower", "at least"), ("upper", "at most")):

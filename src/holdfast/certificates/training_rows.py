@@ -1,4 +1,4 @@
-"""What a threat takes from rows of training: widths of features, and values of categories."""
+"""Widths of features and values of categories that a threat takes from training rows."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
@@ -77,7 +77,7 @@ def _width(values: np.ndarray, word: str) -> np.ndarray:
     """The standard deviation or the range of each column; 1 where it is 0."""
     if word not in ("std", "range"):
         raise ValueError(f'unit must be numbers, "std" or "range"; got {word!r}.')
-    width = values.std(axis=0) if word == "std" else values.max(axis=0) - values.min(axis=0)
+    width = np.nanstd(values, axis=0) if word == "std" else np.nanmax(values, axis=0) - np.nanmin(values, axis=0)
     return np.where(width > 0, width, 1.0)
 
 

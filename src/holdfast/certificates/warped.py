@@ -14,6 +14,7 @@ _STEPS = 24  # verdicts a row, at most, by engines without a search
 _SEARCHES = 6  # and by those with one
 _SMALLEST, _LARGEST = 1e-12, 1e12  # sizes between which a radius is sought
 _MEET = 2e-5  # relative distance of two sizes, one certified and one not, at which the search ends
+_GUESSES = 3  # sizes in a row that are guessed from the last; maps that jump mislead them, and then sizes are halved
 _GROW = 16.0  # how fast sizes grow while all are certified
 _DOUBLINGS, _HALVINGS = 24, 50  # to invert a monotone map
 
@@ -146,18 +147,20 @@ class _Row:
 
     def _verdicts(self, low: float, size: float, steps: int, fast: bool) -> tuple[float, float, np.ndarray | None]:
         """From verdicts at growing or falling sizes: certified, not certified, a move of the coordinates."""
-        high, move = np.inf, None
+        high, move, failed = np.inf, None, 0
         for _ in range(steps):
             ratio, delta = self.ratio(size, fast)
             if ratio >= 1.0:
-                low = max(low, size)
+                low, failed = max(low, size), 0
                 size = low * np.clip(ratio * (1.0 - 1e-6), 1.0 + _MEET, _GROW)
                 size = size if size < high else np.sqrt(low * high)
             else:
                 high = min(high, size)
                 move = delta if delta is not None else move
-                guess = size * ratio * (1.0 - 1e-9)
-                size = guess if low < guess else (np.sqrt(low * high) if low > 0 else high / _GROW)
+                guess, failed = size * ratio * (1.0 - 1e-9), failed + 1
+                size = (
+                    guess if low < guess and failed < _GUESSES else (np.sqrt(low * high) if low > 0 else high / _GROW)
+                )
             if high <= low * (1.0 + _MEET) or high < _SMALLEST or low > _LARGEST:
                 break
         return low, high, move

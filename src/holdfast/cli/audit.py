@@ -26,14 +26,22 @@ def audit_command(
     ] = None,
     out: Annotated[Path | None, typer.Option("--out", "-o", help="Folder; by default NAME-audit.")] = None,
     check: Annotated[bool, typer.Option("--check", help="Only look at the data, and say what was found.")] = False,
-    radius: Annotated[float, typer.Option(help="Radius to certify at, in standard deviations.")] = 0.5,
+    radius: Annotated[
+        float, typer.Option(help="Radius to certify at, in standard deviations, or in the units of --threat.")
+    ] = 0.5,
+    threat: common.ThreatFile = None,
+    sensitive: Annotated[
+        list[str] | None,
+        typer.Option(metavar="COLUMN", help="Ask whether answers depend on it; else on what --threat frees."),
+    ] = None,
     models: Annotated[
         list[str] | None,
-        typer.Option(metavar="MODEL", help="Compare only these: logistic, knn, base (LMNN), robust (LMNN-PL)."),
+        typer.Option(metavar="MODEL", help="Compare only these: logistic, knn, base (LMNN), robust (chosen)."),
     ] = None,
     tune: common.Tune = "certified",
     neighbors: common.Neighbors = 3,
-    draws: common.Draws = 16,
+    draws: common.Draws = 8,
+    class_weight: common.ClassWeight = "auto",
     test_size: Annotated[float, typer.Option(help="Share of the rows kept for the test.")] = 0.3,
     budget: common.Budget = 2000,
     drop: common.Drop = None,
@@ -61,12 +69,15 @@ def audit_command(
 
         holdfast audit patients.csv --target diagnosis --drop id --out results
 
+        holdfast audit loans.csv --target answer --threat applicants.toml --sensitive sex --radius 1
+
         holdfast audit --model patients.holdfast new.csv --target diagnosis
     """
     with stops_at_once():
         from holdfast.audit.run import audit
         from holdfast.audit.summary import summarise
         from holdfast.audit.write import check_free, write_audit
+        from holdfast.certificates.threat import Threat
         from holdfast.datasets import ReadOptions, open_data
         from holdfast.datasets.checks import Repairs
         from holdfast.persistence import load
@@ -77,6 +88,7 @@ def audit_command(
         check_free(folder, force)
     options = ReadOptions(encoding, decimal, thousands, tuple(missing or ()))
     loaded = None if model is None else load(model)
+    moves = None if threat is None else Threat.from_file(threat)
     dataset = open_data(data, target, drop=drop or (), id=id, drop_unlabelled=drop_unlabelled, options=options)
     repairs = Repairs(drop_small, merge_small, drop_duplicates)
     if check:
@@ -89,8 +101,9 @@ def audit_command(
     with common.progress_bars(quiet=json) as progress:
         result = audit(
             dataset, target=dataset.target_name, model=loaded, reference=trained_on,
-            radius=radius, models=models, tune=tune,
-            n_neighbors=neighbors, n_draws=draws, test_size=test_size, budget=budget, categorical=categorical or (),
+            radius=radius, models=models, tune=tune, threat=moves, sensitive=sensitive or (),
+            n_neighbors=neighbors, n_draws=draws, class_weight=common.no_word(class_weight),
+            test_size=test_size, budget=budget, categorical=categorical or (),
             dates=dates or (), repairs=repairs, random_state=seed, n_jobs=jobs, progress=progress,
         )  # fmt: skip
         progress("Writing the report", 0, 1)
@@ -105,6 +118,8 @@ def audit_command(
                 "models": result.accuracies(),
                 "recommended": summary["recommended"],
                 "verdict": summary["verdict"],
+                "threat": summary["threat"],
+                "dependence": summary["dependence"],
                 "methods": result.methods,
                 "rows": {"train": summary["data"]["n_train"], "test": len(result.X_test)},
                 "findings": [finding.to_dict() for finding in result.findings],
@@ -159,10 +174,17 @@ def _print_result(result, summary: dict, paths: dict[str, Path]) -> None:
     print_line(summary["verdict"]["sentence"])
     for reason in summary["verdict"]["reasons"]:
         print_line(f"- {reason}")
+    distances = "over all columns together: 0.5 is half a deviation of one, or a quarter of each of four"
+    if summary["threat"]["given"]:
+        distances = summary["radius"]["meaning"]
     print_line(
         "Proven: right, and no move up to the radius changes it. Balanced: every class counts alike. Distances are in "
-        "standard deviations, over all columns together: 0.5 is half a deviation of one, or a quarter of each of four."
+        f"{summary['radius']['units']}, {distances}."
     )
+    if summary["threat"]["given"]:
+        print_line(f"Allowed to move: {' '.join(summary['threat']['sentences'])}")
+    for column in summary["dependence"]:
+        print_line(f"Does the answer depend on {column['column']}? {' '.join(column['sentences'])}")
     print_notes(result.notes)
     print_line(f"Time: {sum(result.seconds.values()):.0f} s")
     model = f"   Model: {paths['model']}   All models: {paths['models']}" if "model" in paths else ""

@@ -53,7 +53,7 @@ def certify_command(
     loaded = load(model)
     moves, allowed = (None, []) if threat is None else common.read_threat(threat, loaded)
     table, y = read_labelled(loaded, data, target, ReadOptions(encoding, decimal, thousands))
-    rows = read_new_rows(loaded, table if id is None else table.drop(columns=id, errors="ignore"), allow_unknown)
+    rows = read_new_rows(loaded, table if id is None else table.drop(columns=id, errors="ignore"), allow_unknown, True)
     with common.progress_bars(quiet=json) as progress:
         options: dict = {"budget": budget, "n_jobs": jobs, "progress": lambda n, of: progress("Certifying", n, of)}
         if moves is None:
@@ -68,7 +68,7 @@ def certify_command(
             frame[name] = column
     if out is not None:
         common.write_frame(frame, out)
-    told = print_line if not common.is_stream(out) else print_error
+    say = print_line if not common.is_stream(out) else print_error
     stable = float((found.radius > radius).mean())
     right = None if y is None else float(found.certified_accuracy(radii=radius))
     if json:
@@ -77,9 +77,9 @@ def certify_command(
         print_json({**totals, "units": found.units, "certificates": frame.to_dict(orient="list")})
         return
     print_notes([*rows.notes(), *notes, *allowed], err=common.is_stream(out))
-    told(f"{percent(stable)} of {len(found):,} predictions hold against any move up to {radius:g}.")
+    say(f"{percent(stable)} of {len(found):,} predictions hold against any move up to {radius:g}.")
     if right is not None:
-        told(f"{percent(right)} are right and hold: the certified accuracy.")
+        say(f"{percent(right)} are right and hold: the certified accuracy.")
     if common.is_stream(out):
         return
     print_line(f"Radii are in {found.units}; the least certain rows:")

@@ -51,9 +51,15 @@ MergeSmall = Annotated[bool, typer.Option("--merge-small", help="Merge classes w
 DropDuplicates = Annotated[bool, typer.Option("--drop-duplicates", help="Leave out rows that repeat an earlier one.")]
 DropUnlabelled = Annotated[bool, typer.Option("--drop-unlabelled", help="Leave out rows without a label.")]
 Seed = Annotated[int, typer.Option(help="Random seed.", min=0)]
-Tune = Annotated[str, typer.Option(help="Tune by: certified (accuracy), accuracy (as in the paper), or none.")]
-Neighbors = Annotated[int, typer.Option(help="Neighbours that vote.")]
-Draws = Annotated[int, typer.Option(help="Candidates tried for the robust model.")]
+Tune = Annotated[str, typer.Option(help="Choose by: certified (accuracy), accuracy, or none (fixed values).")]
+Neighbors = Annotated[int, typer.Option(help="Neighbours that vote, in plain k-NN and LMNN.")]
+ClassWeight = Annotated[
+    str,
+    typer.Option(
+        help="In the choice classes count alike (balanced), rows do (none), or auto: balanced if one is rare."
+    ),
+]
+Draws = Annotated[int, typer.Option(help="Random settings tried for each family of models.")]
 AllowUnknown = Annotated[
     bool,
     typer.Option(
@@ -187,8 +193,14 @@ def _compiling_notice(certifies: bool) -> str | None:
     return compiling_notice([pair_forms, pair_squares])
 
 
+def no_word(value: str) -> str | None:
+    """None for the word "none"."""
+    return None if value == "none" else value
+
+
 def read_threat(path: Path, model):
     """The threat of a file on the columns of the table, for the encoded rows of a saved model; and its sentences."""
+    from holdfast.audit.allowed_moves import category_groups
     from holdfast.audit.new_rows import split_encoder
     from holdfast.audit.tables import matrix_names
     from holdfast.certificates.threat import Threat
@@ -196,9 +208,7 @@ def read_threat(path: Path, model):
     threat = Threat.from_file(path)
     encoder, inner = split_encoder(model)
     names = matrix_names(model, getattr(inner, "n_features_in_", 0))
-    categories = {} if encoder is None else encoder.categories_
-    groups = {name: [names.index(f"{name}={value}") for value in values] for name, values in categories.items()}
-    return threat.encoded(names, groups), threat.describe()
+    return threat.encoded(names, {} if encoder is None else category_groups(encoder)), threat.describe()
 
 
 def check_file(path: Path | None, force: bool) -> None:

@@ -15,11 +15,12 @@ def fit_command(
     data: Annotated[str, typer.Argument(help="Name of a data set (wine), a table in a file, or - for stdin.")],
     out: Annotated[Path, typer.Option("--out", "-o", help="The model file to write.")],
     target: common.Target = None,
-    base: Annotated[bool, typer.Option("--base", help="LMNN without the perturbation loss.")] = False,
+    base: Annotated[bool, typer.Option("--base", help="LMNN, in place of the best of all families of models.")] = False,
     radius: Annotated[float, typer.Option(help="Radius to tune at, in standard deviations.")] = 0.5,
     tune: common.Tune = "certified",
     neighbors: common.Neighbors = 3,
-    draws: common.Draws = 16,
+    draws: common.Draws = 8,
+    class_weight: common.ClassWeight = "auto",
     drop: common.Drop = None,
     categorical: common.Categorical = None,
     dates: common.Dates = None,
@@ -46,6 +47,7 @@ def fit_command(
     """
     with stops_at_once():
         from holdfast.audit.train import train
+        from holdfast.audit.tune import label
         from holdfast.datasets import ReadOptions, open_data
         from holdfast.datasets.checks import Repairs
         from holdfast.persistence import save
@@ -56,6 +58,7 @@ def fit_command(
     with common.progress_bars(quiet=json, certifies=tune == "certified") as progress:
         model, settings, notes = train(
             dataset, robust=not base, radius=radius, tune=tune, n_neighbors=neighbors, n_draws=draws,
+            class_weight=common.no_word(class_weight),
             categorical=categorical or (), dates=dates or (), random_state=seed, n_jobs=jobs, progress=progress,
             repairs=Repairs(drop_small, merge_small, drop_duplicates),
         )  # fmt: skip
@@ -63,7 +66,12 @@ def fit_command(
     if json:
         print_json({"model": out, "settings": settings, "notes": notes, "classes": model.classes_})
         return
-    chosen = ", ".join(f"{name.removeprefix('perturbation__')} {value:.3g}" for name, value in settings.items())
-    print_line(f"{'LMNN' if base else 'LMNN-PL'} on {len(dataset.y):,} rows of {dataset.name}: {chosen}")
+    words = {name.removeprefix("perturbation__"): value for name, value in settings.items() if name != "family"}
+    words = {name.replace("vote__n_neighbors", "k").removeprefix("vote__"): value for name, value in words.items()}
+    chosen = ", ".join(
+        f"{name} {value:.3g}" if isinstance(value, float) else f"{name} {value}" for name, value in words.items()
+    )
+    method = label(settings) if "family" in settings else "LMNN" if base else "LMNN-PL"
+    print_line(f"{method} on {len(dataset.y):,} rows of {dataset.name}: {chosen}")
     print_notes(notes)
     print_line(f"Model: {out}")

@@ -52,7 +52,7 @@ def predict_command(
     common.check_file(out, force)
     loaded = load(model)
     table = read_frame(data, ReadOptions(encoding, decimal, thousands))[0]
-    rows = read_new_rows(loaded, table if id is None else table.drop(columns=id, errors="ignore"), allow_unknown)
+    rows = read_new_rows(loaded, table if id is None else table.drop(columns=id, errors="ignore"), allow_unknown, True)
     labels = predict_table(loaded, rows)
     frame = DataFrame({"prediction": labels})
     share = vote_share(loaded, rows)
@@ -62,8 +62,8 @@ def predict_command(
     if out is not None:
         common.write_frame(frame, out)
     if json:
-        told = {"rows": len(labels), "prediction": labels, "file": out, **rows.to_dict()}
-        print_json(told | {name: frame[name] for name in ("id", "share") if name in frame})
+        document = {"rows": len(labels), "prediction": labels, "file": out, **rows.to_dict()}
+        print_json(document | {name: frame[name] for name in ("id", "share") if name in frame})
         return
     print_notes(rows.notes(), err=out is None or common.is_stream(out))
     if out is None:

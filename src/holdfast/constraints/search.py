@@ -8,10 +8,11 @@ import numpy as np
 from holdfast.numerics.compile import NONE, ZERO, entry, inner
 from holdfast.numerics.threads import Workers, n_threads, single_threaded_blas
 
-_ROWS, _COLUMNS = 256, 1024  # one tile of distances: 1 MB a thread, in single precision
+_TILE_ROWS, _TILE_COLUMNS = 256, 1024  # one tile of distances: 1 MB a thread, in single precision
 _SPARE = 4  # neighbours found beyond those wanted, because tiles of distances round
 _CHUNK = 16  # columns that are skipped together if none of them is near enough
 _COARSE = 1e-3  # median error / median squared norm of a query, above which single precision is not tried
+_FEW = 1 << 20  # distances, up to which single precision saves less than the second kernel it would compile
 
 
 def nearest_by_class(
@@ -60,9 +61,9 @@ def ranked_by_class(
 ) -> list[tuple[np.ndarray, np.ndarray]]:
     """The same as :func:`nearest_by_class`, with the squared distances ``Σ (x − z)²`` by which neighbours are ranked.
 
-    A few more than wanted are found in single precision. Where the farthest wanted one is not nearer than everything
-    excluded, by more than the rounding errors, the query is searched again in double precision; where that leaves it
-    ambiguous too, as among many equals, by brute force.
+    A few more than wanted are found in single precision, or among few points in double. Where the farthest wanted one
+    is not nearer than everything excluded, by more than the rounding errors, the query is searched again in double
+    precision with more to spare; where that leaves it ambiguous too, as among many equals, by brute force.
 
     Returns
     -------
@@ -75,7 +76,7 @@ def ranked_by_class(
     found = [_Neighbours.empty(m, k) for k in wanted]
     rows = np.arange(m)  # queries that are still ambiguous
     methods: list[tuple[Callable[..., list[_Neighbours]], type | None, int]] = [
-        (search.by_tiles, np.float32, _SPARE),
+        (search.by_tiles, np.float64 if m * len(X) <= _FEW else np.float32, _SPARE),
         (search.by_tiles, np.float64, 8 * _SPARE),
         (search.brute_force, None, 0),
     ]
@@ -189,9 +190,9 @@ class _Search:
         def block(some: slice) -> None:
             lists = [part[some] for near in found for part in (near.distance, near.index)]
             size = some.stop - some.start
-            room = np.empty(size * min(_COLUMNS, n), precision)
-            for start in range(0, n, _COLUMNS):
-                part = slice(start, min(start + _COLUMNS, n))
+            room = np.empty(size * min(_TILE_COLUMNS, n), precision)
+            for start in range(0, n, _TILE_COLUMNS):
+                part = slice(start, min(start + _TILE_COLUMNS, n))
                 width = part.stop - start
                 tile = np.matmul(Q[some], Z[part].T, out=room[: size * width].reshape(size, width))
                 first, last = np.clip(ranges[:2, some] - start, 0, width)
@@ -233,7 +234,7 @@ class _Search:
             for near in found:
                 _rank_rows(self._X, queries[some], near.index[some], near.distance[some])
 
-        _in_blocks(block, len(rows), n_jobs if len(rows) > 4 * _ROWS else 1)
+        _in_blocks(block, len(rows), n_jobs if len(rows) > 4 * _TILE_ROWS else 1)
         return found
 
 
@@ -244,7 +245,7 @@ def _some(A: np.ndarray, rows: np.ndarray) -> np.ndarray:
 
 def _in_blocks(task, m: int, n_jobs: int | None) -> None:
     """Run ``task`` on slices of ``range(m)``, over threads."""
-    parts = [slice(start, min(start + _ROWS, m)) for start in range(0, m, _ROWS)]
+    parts = [slice(start, min(start + _TILE_ROWS, m)) for start in range(0, m, _TILE_ROWS)]
     with Workers(min(n_threads(n_jobs), len(parts))) as workers:
         workers.map(task, parts)
 

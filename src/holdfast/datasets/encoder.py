@@ -31,7 +31,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     dates : sequence of str, default=()
         Columns of dates, which become days since 1970.
     allow_unknown : bool, default=False
-        Whether new rows may hold values that were not seen: a category then gives 0 in all its columns, everything
+        Allow values in new rows that training rows do not have: a category then gives 0 in all its columns, everything
         else becomes the median of the training rows. ``model.set_params(tableencoder__allow_unknown=True)`` allows it
         in a pipeline, also in one that was loaded.
 

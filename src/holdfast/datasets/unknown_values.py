@@ -64,5 +64,5 @@ def describe_all(found: Sequence[UnknownValues]) -> str:
 
 
 def count_rows(found: Sequence[UnknownValues]) -> int:
-    """How many rows have at least one such value."""
+    """The number of rows with at least one such value."""
     return len(np.unique(np.concatenate([each.rows for each in found]))) if found else 0

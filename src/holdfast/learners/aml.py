@@ -17,7 +17,7 @@ from holdfast.metric import components_of
 from holdfast.numerics.threads import single_threaded_blas
 from holdfast.parameters import check_count, check_number
 
-_LEAST = 1e-50  # of scatters: products of up to three of them, and their inverses, are then far from 1e±308
+_MIN_SCATTER = 1e-50  # of scatters: products of up to three of them, and their inverses, are then far from 1e±308
 _MAX_STRETCH = 3.0  # of a direction of a pair's difference; chosen here, see the class
 
 
@@ -190,7 +190,7 @@ def _in_range(scatters: tuple[np.ndarray, np.ndarray], X: np.ndarray) -> list[np
         )
     if size == 0.0:
         warnings.warn("AML: all rows are the same, so there is nothing to learn.", ConvergenceWarning, stacklevel=4)
-    if size == 0.0 or _LEAST < size < 1.0 / _LEAST:
+    if size == 0.0 or _MIN_SCATTER < size < 1.0 / _MIN_SCATTER:
         return list(scatters)
     return [np.ldexp(C, -int(np.frexp(size)[1])) for C in scatters]
 

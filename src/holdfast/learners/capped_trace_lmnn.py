@@ -28,10 +28,13 @@ class CappedTraceLMNN(RegularisedLMNN):
         Number of eigenvalues that are not penalised; None is half of the features, rounded up.
     perturbation, solver, init, neighbors, n_jobs, callback, verbose
         As for :class:`~holdfast.LMNN`.
+    validation_fraction : float, "auto" or None, default="auto"
+        As for :class:`~holdfast.LMNN`. The capped trace does not limit the largest eigenvalues, so that the minimum is
+        overfitted. The paper's schedule, ``solver=ProjectedGradient()``, stops early in its own way.
 
     Attributes
     ----------
-    components_, objective_, n_iter_, n_evaluations_, n_features_in_, feature_names_in_
+    components_, objective_, n_iter_, n_evaluations_, validation_loss_, n_features_in_, feature_names_in_
         As for :class:`~holdfast.LMNN`.
 
     References
@@ -60,10 +63,12 @@ class CappedTraceLMNN(RegularisedLMNN):
         n_jobs: int | None = None,
         callback=None,
         verbose: int = 0,
+        validation_fraction: float | str | None = "auto",
     ):
         super().__init__(
-            n_neighbors, n_impostors, weight, perturbation, solver, init, neighbors, n_jobs, callback, verbose
-        )
+            n_neighbors, n_impostors, weight, perturbation, solver, init, neighbors, n_jobs, callback, verbose,
+            validation_fraction,
+        )  # fmt: skip
         self.rank = rank
 
     def make_regulariser(self) -> CappedTrace:

@@ -31,12 +31,12 @@ class LogDetLMNN(RegularisedLMNN):
         Targets and impostors per point, as for :class:`~holdfast.LMNN`.
     weight : float, default=0.01
         Weight of the divergence; push has weight 1.
-    perturbation, solver, init, neighbors, n_jobs, callback, verbose
+    perturbation, solver, init, neighbors, n_jobs, callback, verbose, validation_fraction
         As for :class:`~holdfast.LMNN`.
 
     Attributes
     ----------
-    components_, objective_, n_iter_, n_evaluations_, n_features_in_, feature_names_in_
+    components_, objective_, n_iter_, n_evaluations_, validation_loss_, n_features_in_, feature_names_in_
         As for :class:`~holdfast.LMNN`.
 
     References

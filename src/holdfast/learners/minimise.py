@@ -6,18 +6,24 @@ from contextlib import contextmanager
 import numpy as np
 
 from holdfast.backends import ObjectiveLike
+from holdfast.learners.validation import Validation
 from holdfast.numerics.sums import round_to_bits
 from holdfast.solvers import Solution, Solver
 from holdfast.solvers.base import Function
-from holdfast.solvers.progress import Callback
+from holdfast.solvers.progress import Callback, Progress
 from holdfast.solvers.stochastic import SumOfParts
 from holdfast.spaces import Factors, PSDMatrices, Space
 
-_LEAST = 1e-300  # of a mean squared distance: the metric that brings it to 1 must not overflow
+_MIN_MEAN_SQUARE = 1e-300  # of a mean squared distance: the metric that brings it to 1 must not overflow
 
 
 def minimise(
-    objective: Function, space: Space, solver: Solver, start: np.ndarray, report: Callback | None = None
+    objective: Function,
+    space: Space,
+    solver: Solver,
+    start: np.ndarray,
+    report: Callback | None = None,
+    validation: Validation | None = None,
 ) -> Solution:
     """Minimise ``J(M(x))`` over the parameters x of a space.
 
@@ -32,6 +38,8 @@ def minimise(
         Parameters in the space, such as ``space.start(M)``.
     report : callable, optional
         Called after every iteration; returning True ends the run.
+    validation : Validation, optional
+        Ends the run once held-out rows no longer gain, and chooses the iteration that is returned.
 
     Returns
     -------
@@ -39,7 +47,18 @@ def minimise(
         The metric found is ``space.metric(solution.x)``.
     """
     kind = _SampledFunction if isinstance(objective, SumOfParts) else _ParameterFunction
-    return solver.minimize(kind(objective, space), space, start, report)
+    if validation is None:
+        return solver.minimize(kind(objective, space), space, start, report)
+    stopped = False
+
+    def watch(progress: Progress) -> bool:
+        nonlocal stopped
+        ends = report is not None and report(progress) is True
+        stopped = validation(space.metric(progress.x), progress.x) and not ends
+        return ends or stopped
+
+    solution = solver.minimize(kind(objective, space), space, start, watch)
+    return validation.choose(solution, stopped)
 
 
 def metric_space(solver: Solver) -> Space:
@@ -53,15 +72,18 @@ def default_start(objective: ObjectiveLike, solver: Solver, owner: str) -> np.nd
     The mean of ``d²(i, l)`` is then 1, whatever the units of the data.
     """
     M = np.eye(objective.n_features)
-    if solver.rescale_default_start:
-        M /= float(round_to_bits(np.trace(finite_scatters(objective, owner)[1]))) or 1.0
-    return M
+    return typical_scale(objective, owner) * M if solver.rescale_default_start else M
+
+
+def typical_scale(objective: ObjectiveLike, owner: str) -> float:
+    """``1 / mean d²(i, l)`` over R, under the Euclidean distance; 1 if all are zero."""
+    return 1.0 / (float(round_to_bits(np.trace(finite_scatters(objective, owner)[1]))) or 1.0)
 
 
 def finite_scatters(objective: ObjectiveLike, owner: str) -> tuple[np.ndarray, np.ndarray]:
     """The means over R of ``X_ij`` and of ``X_il``; ``ValueError`` if they overflow, or nearly vanish."""
     finite = all(np.isfinite(C).all() for C in objective.scatters)
-    if not finite or 0.0 < max(np.trace(C) for C in objective.scatters) < _LEAST:
+    if not finite or 0.0 < max(np.trace(C) for C in objective.scatters) < _MIN_MEAN_SQUARE:
         size, other = ("small", "larger") if finite else ("large", "smaller")
         raise ValueError(
             f"{owner}: the squared distances between points are too {size} for floating point; bring the features to a "

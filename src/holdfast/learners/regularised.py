@@ -28,6 +28,7 @@ class RegularisedLMNN(TermLearner):
         n_jobs: int | None = None,
         callback=None,
         verbose: int = 0,
+        validation_fraction: float | str | None = None,
     ):
         self.n_neighbors = n_neighbors
         self.n_impostors = n_impostors
@@ -39,6 +40,7 @@ class RegularisedLMNN(TermLearner):
         self.n_jobs = n_jobs
         self.callback = callback
         self.verbose = verbose
+        self.validation_fraction = validation_fraction
 
     @abstractmethod
     def make_regulariser(self) -> MatrixTerm:

@@ -53,7 +53,7 @@ class SCML(TermLearner):
         brings to the scale of the data.
     random_state : int, RandomState or None, default=None
         Seeds the k-means behind the bases.
-    neighbors, n_jobs, callback, verbose
+    neighbors, n_jobs, callback, verbose, validation_fraction
         As for :class:`~holdfast.LMNN`.
 
     Attributes
@@ -64,7 +64,7 @@ class SCML(TermLearner):
         Their weights, of which many are exactly 0.
     n_active_basis_ : int
         How many are not.
-    components_, objective_, n_iter_, n_evaluations_, n_features_in_, feature_names_in_
+    components_, objective_, n_iter_, n_evaluations_, validation_loss_, n_features_in_, feature_names_in_
         As for :class:`~holdfast.LMNN`.
 
     References
@@ -100,6 +100,7 @@ class SCML(TermLearner):
         n_jobs: int | None = None,
         callback=None,
         verbose: int = 0,
+        validation_fraction: float | str | None = None,
     ):
         self.n_neighbors = n_neighbors
         self.n_impostors = n_impostors
@@ -114,6 +115,7 @@ class SCML(TermLearner):
         self.n_jobs = n_jobs
         self.callback = callback
         self.verbose = verbose
+        self.validation_fraction = validation_fraction
 
     def make_terms(self) -> Terms:
         """Push and the trace, which is the L1 norm of the weights."""

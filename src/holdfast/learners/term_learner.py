@@ -1,6 +1,7 @@
 """The abstract learner that minimises weighted terms: terms, space, solver."""
 
 from abc import abstractmethod
+from contextlib import nullcontext
 
 import numpy as np
 
@@ -14,6 +15,7 @@ from holdfast.learners.mining import mine
 from holdfast.learners.settings import check_perturbation, check_solver, slope_matrix_for
 from holdfast.learners.span import Span
 from holdfast.learners.triplet_learner import TripletLearner
+from holdfast.learners.validation import AUTO_FRACTION, AUTO_ROWS, Validation, check_fraction, divide
 from holdfast.learners.vote_check import VoteCheck
 from holdfast.metric import check_metric, components_of
 from holdfast.numerics.threads import single_threaded_blas
@@ -38,12 +40,15 @@ class TermLearner(TripletLearner):
         How often the objective and its gradient were computed.
     perturbation_ : Perturbation or None
         The perturbation loss that was used.
+    validation_loss_ : ndarray of shape (1 + ``n_iter_``,) or None
+        The loss on held-out rows at the start and after every iteration; None without ``validation_fraction``.
     """
 
     perturbation: Perturbation | str | None
     perturbation_: Perturbation | None
     solver: Solver | None
     init: np.ndarray | None
+    validation_fraction: float | str | None = None  # a subclass that does not store it fits to the minimum
     callback: object
     verbose: int
 
@@ -105,14 +110,15 @@ class TermLearner(TripletLearner):
         """
         self._check()
         check_perturbation(self.perturbation, self._takes_auto)
+        check_fraction(type(self).__name__, self.validation_fraction)
         solver, name = check_solver(self.solver), type(self).__name__
         report = FitReport(name, self.verbose, self.callback)
         with single_threaded_blas(), explained_failures(name):
-            objective, span, votes = self._make_objective(X, y, triplets)
-            with objective:
+            objective, span, votes, validation = self._make_objective(X, y, triplets)
+            with objective, validation or nullcontext():
                 space = self.make_space(solver, objective)
                 start = space.start(self._start(objective, solver, span))
-                solution = minimise(objective, space, solver, start, report)
+                solution = minimise(objective, space, solver, start, report, validation)
                 report.end(solution)
                 M = space.metric(solution.x)
                 loss = "add a" if self.perturbation_ is None else "raise the weight of the"
@@ -123,15 +129,16 @@ class TermLearner(TripletLearner):
             if votes is not None and not collapsed and solution.reason is not StopReason.CALLBACK:
                 votes.warn(name, self.components_, advice, self.n_jobs)
         self._store(solution)
+        self.validation_loss_ = None if validation is None else np.array(validation.losses)
         self.objective_ = np.array(solution.trace)
         self.n_iter_ = solution.n_iter
         self.n_evaluations_ = solution.n_evaluations
         return self
 
-    def _make_objective(self, X, y, triplets) -> tuple[ObjectiveLike, Span | None, VoteCheck | None]:
+    def _make_objective(self, X, y, triplets) -> tuple[ObjectiveLike, Span | None, VoteCheck | None, Validation | None]:
         """All terms over the triplets of the data, which are released when this returns; on a span, or None.
 
-        With it some rows on which the votes are checked, where labels made the triplets.
+        With it some rows on which the votes are checked, where labels made the triplets, and the loss on held-out rows.
         """
         terms = list(self.make_terms())
         for _, term in terms:
@@ -157,4 +164,30 @@ class TermLearner(TripletLearner):
             terms = list(self._terms_in_span(terms, p, data.shape[1]))
         if self.perturbation_ is not None:
             terms.append((self.perturbation_.weight, self.perturbation_))
-        return data.objective(terms, B, self.n_jobs), span, votes
+        validation = None
+        fraction = self._fraction(is_dask(X), n)
+        if fraction is not None:
+            points, found = data.points_and_triplets()
+            to_fit, to_validate = divide(points, found, fraction)
+            if len(to_fit) and len(to_validate):
+                data = ArrayTriplets(points, None, to_fit)
+                validation = Validation(points, to_validate, terms, B, self.n_jobs)
+            elif not isinstance(self.validation_fraction, str):
+                raise ValueError(
+                    f"{type(self).__name__}: validation_fraction={fraction:g} of {n} rows leaves no triplets to fit or "
+                    "none to validate on; pass None, or more rows."
+                )
+        return data.objective(terms, B, self.n_jobs), span, votes, validation
+
+    def _fraction(self, in_collection: bool, n: int) -> float | None:
+        """The share of the n rows to hold out."""
+        fraction = self.validation_fraction
+        if isinstance(fraction, str):  # "auto"
+            may_overfit = self.perturbation is None and self.solver is None
+            return AUTO_FRACTION if may_overfit and not in_collection and n >= AUTO_ROWS else None
+        if fraction is not None and in_collection:
+            raise TypeError(
+                f"{type(self).__name__}: validation_fraction needs all rows in one place; pass None to learn from a "
+                "Dask collection."
+            )
+        return fraction

@@ -8,7 +8,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from holdfast.constraints.search import nearest
 
-_ANCHORS, _ROWS = 300, 5000  # rows that are asked, among so many: a few percent of the time of a fit
+_MAX_ASKED, _MAX_VOTING = 300, 5000  # rows that are asked, among so many: a few percent of the time of a fit
 _VOTERS = 3
 _CLEARLY = 3.0  # standard errors of a paired difference: chance alone gives it once in 700 fits
 
@@ -35,14 +35,14 @@ class VoteCheck:
     @classmethod
     def of(cls, X: np.ndarray, y: np.ndarray) -> "VoteCheck":
         """A sample of the rows."""
-        some = np.unique(np.linspace(0, len(X) - 1, min(len(X), _ROWS)).astype(np.int64))
+        some = np.unique(np.linspace(0, len(X) - 1, min(len(X), _MAX_VOTING)).astype(np.int64))
         return cls(X[some], np.unique(y[some], return_inverse=True)[1])
 
     def warn(self, owner: str, L: np.ndarray, advice: str, n_jobs: int | None) -> None:
         """Warn if the votes under L are clearly worse, and say by how much."""
         if len(self.X) <= 2 * _VOTERS:
             return
-        asked = np.unique(np.linspace(0, len(self.X) - 1, min(len(self.X), _ANCHORS)).astype(np.int64))
+        asked = np.unique(np.linspace(0, len(self.X) - 1, min(len(self.X), _MAX_ASKED)).astype(np.int64))
         ours, plain = self._right(self.X @ L.T, asked, n_jobs), self._right(self.X, asked, n_jobs)
         lost, won = int((plain & ~ours).sum()), int((ours & ~plain).sum())
         if lost - won <= max(_CLEARLY * np.sqrt(lost + won), 0.02 * len(asked)):

@@ -54,7 +54,7 @@ def general_cover(edges: np.ndarray, n: int) -> np.ndarray:
 
 
 def _koenig(left: np.ndarray, right: np.ndarray, n_left: int, n_right: int) -> tuple[np.ndarray, np.ndarray]:
-    """Which vertices of each side are in a minimum cover: left ones that no alternating path from an unmatched left
+    """The vertices of each side in a minimum cover: left ones that no alternating path from an unmatched left
 
     vertex reaches, and right ones that one does.
     """

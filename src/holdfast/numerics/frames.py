@@ -8,7 +8,8 @@ def with_names(rows, estimator):
 
     Parameters
     ----------
-    rows : ndarray of shape (n_rows, n_features)
+    rows : ndarray or data frame of shape (n_rows, n_features)
+        A data frame stays as it is.
     estimator : fitted estimator
 
     Returns
@@ -16,7 +17,7 @@ def with_names(rows, estimator):
     ndarray or pandas data frame
     """
     names = getattr(estimator, "feature_names_in_", None)
-    if names is None:
+    if names is None or hasattr(rows, "columns"):
         return rows
     from pandas import DataFrame  # installed: the names came from a data frame
 

@@ -6,6 +6,12 @@ from sklearn.base import BaseEstimator
 
 SKLEARN_TYPES = {
     "sklearn.pipeline.Pipeline",
+    "sklearn.pipeline.FeatureUnion",
+    "sklearn.compose._column_transformer.ColumnTransformer",
+    "sklearn.impute._base.SimpleImputer",
+    "sklearn.impute._base.MissingIndicator",
+    "sklearn.preprocessing._encoders.OneHotEncoder",
+    "sklearn.preprocessing._encoders.OrdinalEncoder",
     "sklearn.preprocessing._data.StandardScaler",
     "sklearn.preprocessing._data.MinMaxScaler",
     "sklearn.preprocessing._data.MaxAbsScaler",
@@ -18,6 +24,7 @@ SKLEARN_TYPES = {
     "sklearn.discriminant_analysis.LinearDiscriminantAnalysis",
     "sklearn.feature_selection._variance_threshold.VarianceThreshold",
     "sklearn.linear_model._logistic.LogisticRegression",
+    "sklearn.svm._classes.LinearSVC",
     "sklearn.neighbors._nca.NeighborhoodComponentsAnalysis",
     "sklearn.neighbors._classification.KNeighborsClassifier",
 }

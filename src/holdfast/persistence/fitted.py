@@ -1,4 +1,4 @@
-"""What the fitted attributes of each allowed type must look like: shapes, signs, finite numbers.
+"""Checks of the fitted attributes of each allowed type: shapes, signs, finite numbers.
 
 One row of :data:`ATTRIBUTES` or one function of :data:`CHECKS` for each type; a type that ``allowed`` names and neither
 has, such as a solver or a term, holds parameters only, which ``fit`` checks.
@@ -10,17 +10,22 @@ from numbers import Real
 from typing import NamedTuple
 
 import numpy as np
+from sklearn.compose import ColumnTransformer
 from sklearn.decomposition import PCA, TruncatedSVD
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.feature_selection import VarianceThreshold
+from sklearn.impute import MissingIndicator, SimpleImputer
 from sklearn.linear_model import LogisticRegression
 from sklearn.neighbors import NeighborhoodComponentsAnalysis
+from sklearn.pipeline import FeatureUnion
 from sklearn.preprocessing import (
     FunctionTransformer,
     LabelEncoder,
     MaxAbsScaler,
     MinMaxScaler,
     Normalizer,
+    OneHotEncoder,
+    OrdinalEncoder,
     RobustScaler,
     StandardScaler,
 )
@@ -29,6 +34,13 @@ from holdfast.datasets.encoder import TableEncoder
 from holdfast.learners.base import MetricLearner
 from holdfast.models.base import VotingClassifier
 from holdfast.models.checks import ADVICE, check_classes, check_features, check_numbers, check_shape, short
+from holdfast.persistence.columns import (
+    check_column_transformer,
+    check_encoder,
+    check_imputer,
+    check_indicator,
+    check_union,
+)
 
 _MAX_FEATURES = 2**24  # more columns than a row of a table can have; a row of them is tried
 
@@ -178,6 +190,12 @@ CHECKS: list[tuple[type, Callable[..., None]]] = [
     (VotingClassifier, _voting_classifier),
     (MetricLearner, _learner),
     (TableEncoder, _encoder),
+    (ColumnTransformer, check_column_transformer),
+    (FeatureUnion, check_union),
+    (OneHotEncoder, check_encoder),
+    (OrdinalEncoder, check_encoder),
+    (SimpleImputer, check_imputer),
+    (MissingIndicator, check_indicator),
     (FunctionTransformer, _function_transformer),
     (LinearDiscriminantAnalysis, _linear_classifier),
     (LogisticRegression, _linear_classifier),

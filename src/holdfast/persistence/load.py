@@ -67,7 +67,7 @@ def _read(name: str, content: bytes, skops):
             )
         check_arrays(name, file, check_schema(name, schema, set(file.namelist())))
         data = with_schema(file, schema) if changed else content
-    model = skops.loads(data, trusted=sorted(estimator_types()))
+    model = skops.loads(data, trusted=sorted({*estimator_types(), "numpy.dtype"}))
     try:
         validate_model(model, rebuild=True)
     except ValueError as wrong:

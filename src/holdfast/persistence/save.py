@@ -56,7 +56,8 @@ def save(model, path, **metadata) -> Path:
         if unknown:
             raise ValueError(
                 f"A model with {', '.join(unknown)} in it cannot be saved: only holdfast's own types and "
-                "scikit-learn's scalers, reductions, pipelines and neighbours can be loaded without running code."
+                "scikit-learn's scalers, reductions, encoders, imputers, pipelines and neighbours can be loaded "
+                f"without running code.{_advice(unknown)}"
             )
         validate_model(model)
         header = {
@@ -75,6 +76,15 @@ def save(model, path, **metadata) -> Path:
     with written_atomically(path) as target:
         target.write(archive.getbuffer())
     return Path(path)
+
+
+def _advice(unknown: list[str]) -> str:
+    """What to do about some types that cannot be saved."""
+    if any("make_column_selector" in name for name in unknown):
+        return " Give the ColumnTransformer lists of columns in place of a selector."
+    if any("sparse" in name for name in unknown):
+        return " Let the rows be dense: ColumnTransformer(sparse_threshold=0), OneHotEncoder(sparse_output=False)."
+    return ""
 
 
 def _names_and_classes(model) -> dict:

@@ -1,4 +1,4 @@
-"""Whether a model can be used: every part is checked, and the pipeline takes a row."""
+"""Check that a loaded model can be used: every part is valid, and the pipeline takes a row."""
 
 import warnings
 from collections.abc import Iterator
@@ -7,11 +7,14 @@ from numbers import Integral
 
 import numpy as np
 from sklearn.base import BaseEstimator
+from sklearn.compose import ColumnTransformer
+from sklearn.impute import SimpleImputer
 from sklearn.neighbors import KNeighborsClassifier
-from sklearn.pipeline import Pipeline
-from sklearn.preprocessing import LabelEncoder
+from sklearn.pipeline import FeatureUnion, Pipeline
+from sklearn.preprocessing import LabelEncoder, OneHotEncoder, OrdinalEncoder
 from sklearn.utils.validation import check_is_fitted
 
+from holdfast.certificates.folding import fold
 from holdfast.datasets.encoder import TableEncoder
 from holdfast.models.base import VotingClassifier
 from holdfast.models.checks import ADVICE, short
@@ -19,6 +22,7 @@ from holdfast.numerics.frames import with_names
 from holdfast.persistence.fitted import CHECKS
 from holdfast.persistence.neighbors import refit
 
+_TABLES = (ColumnTransformer, FeatureUnion, OneHotEncoder, OrdinalEncoder, SimpleImputer)  # take words or gaps
 _MAX_JOBS = 1024  # threads; scikit-learn would cut its work into as many pieces
 
 
@@ -127,7 +131,7 @@ def _try(steps: list[BaseEstimator]) -> None:
     """Pass a row through the steps: what fails here would fail at predict, and without a sentence."""
     if not steps or isinstance(steps[0], LabelEncoder):
         return
-    rows = _a_row(steps[0])
+    rows = _a_row(steps)
     *before, last = steps
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
@@ -146,8 +150,15 @@ def _try(steps: list[BaseEstimator]) -> None:
             last.transform(rows)
 
 
-def _a_row(step):
-    """A row that the step should take."""
+def _a_row(steps: list[BaseEstimator]):
+    """A row that the steps should take."""
+    step = steps[0]
+    if isinstance(step, _TABLES):
+        encoding = fold(steps[:-1], step.n_features_in_, getattr(step, "feature_names_in_", None)).encoding
+        assert encoding is not None
+        row = np.zeros((1, encoding.size))
+        row[0, [at[0] for at in encoding.indicators.values()]] = 1.0
+        return encoding.decode(row)
     if isinstance(step, TableEncoder):
         known = {**step.medians_, **{name: found[0] for name, found in step.categories_.items()}}
         return np.array([[known[name] for name in step.columns_]], dtype=object)

@@ -7,7 +7,7 @@ import json
 from holdfast.explanations.text import as_given
 from holdfast.numerics.formatting import number, percent
 from holdfast.report.figures import accuracy_curve, heat_map, histograms, lines
-from holdfast.report.summary_format import check_summary
+from holdfast.report.summary_format import check_summary, units_of
 
 PARTS = ("report", "counterfactuals")  # templates with a style and a script; each is a section but for the first
 
@@ -60,6 +60,7 @@ def _script_data(summary: dict) -> dict:
     return {
         "models": [{"key": model["key"], "method": model["method"]} for model in summary["models"]],
         "rows": summary["data"]["n_test"],
+        "units": units_of(summary),
         "radii": curve["radii"],
         "at": curve["at"],
         "curves": {
@@ -94,7 +95,7 @@ def _figures(summary: dict) -> dict:
         models,
         radii["edges"],
         {key: {**own, "counts": own["right"]} for key, own in radii["models"].items()},
-        "certified radius, in standard deviations",
+        f"certified radius, in {units_of(summary)}",
         "Histogram of certified radii.",
     )
     if margins := summary["margins"]:

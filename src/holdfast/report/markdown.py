@@ -3,7 +3,8 @@
 import re
 
 from holdfast.numerics.formatting import number, percent, printable
-from holdfast.report.summary_format import check_summary
+from holdfast.report.summary_format import check_summary, units_of
+from holdfast.report.threat_lines import allowed_lines, dependence_lines
 
 
 def render_markdown(summary: dict) -> str:
@@ -25,7 +26,7 @@ def render_markdown(summary: dict) -> str:
         "",
         f"**{escape(summary['verdict']['sentence'])}** {escape(summary['verdict']['detail'])}",
         "",
-        f"## The models within {number(radius)} standard deviations",
+        f"## The models within {number(radius)} {units_of(summary)}",
         "",
         "| model | right | balanced | not attacked | proven | proven, balanced | undecided | median radius |",
         "|---|---:|---:|---:|---:|---:|---:|---:|",
@@ -49,6 +50,7 @@ def render_markdown(summary: dict) -> str:
             f"- {escape(each['label'])} ({escape(each['support'])} rows): {percent(own['accuracy'])} found, "
             f"{percent(own['certified'])} proven."
         )
+    lines += allowed_lines(summary, escape) + dependence_lines(summary, escape)
     if summary["findings"]:
         lines += ["", "## Look at the data first", ""]
         for finding in summary["findings"]:

@@ -13,3 +13,8 @@ def check_summary(summary: dict) -> None:
             f"The summary has format {summary.get('format')!r}, but this version of holdfast reads {FORMAT}: "
             "use the version that wrote it, or run the audit again."
         )
+
+
+def units_of(summary: dict) -> str:
+    """What the radii of a summary are measured in."""
+    return summary["radius"].get("units", "standard deviations")

@@ -19,6 +19,7 @@ from holdfast.parameters import check_count, check_number
 from holdfast.search.families import FAMILIES, Facts, Family, Given, Recipe
 from holdfast.search.margins import largest_tau
 from holdfast.search.rungs import RUNGS, Table, climb, thinned
+from holdfast.search.verdict import Objective
 
 _WEIGHTS = {"certified": 1.0, "balanced": 0.5}
 _TIE = 0.01  # of the objective: a half to a quarter of the standard error of a share of some hundred rows
@@ -31,9 +32,11 @@ class RobustClassifierCV(ClassifierMixin, BaseEstimator):
     learned with the perturbation loss (LMNN-PL, CAP-PL, SCML-PL), where k and the pruning of the training rows are
     chosen too; nearest prototypes (PNCA-PL). Each kind wins on some data.
 
-    All candidates are tried on two folds of at most 1,000 training rows; the best quarter, and the best of each family,
-    on all folds of at most 4,000; the winner is fitted to all rows. A metric is fitted once a fold and then tried with
-    every k and margin to prune.
+    All candidates are tried on one fold of at most 1,000 training rows; the best half of each family on a second; the
+    best third of these, and the best of each family, on all folds of at most 4,000. The winner is fitted to all rows. A
+    metric is fitted once a fold and then tried with every k and margin to prune: distances and the fast lower bound are
+    shared, and the verdict at the radius (``certify(at=radius)``, 300 nodes a row) is sought for rows that these leave
+    open, for the k and margins that promise most.
 
     *Ties.* Candidates within one point (0.01) of the best objective count as equal: folds tell them apart by chance.
     Of these the one with the highest accuracy is chosen, of equal ones again the one with the higher objective, then
@@ -51,16 +54,23 @@ class RobustClassifierCV(ClassifierMixin, BaseEstimator):
     candidates : sequence of str, Family or classifier, or None, default=None
         Names of families (``holdfast.search.FAMILIES``), families, or classifiers of your own that
         :func:`holdfast.certify` takes. None is all families.
-    n_draws : int, default=10
+    n_draws : int, default=8
         Random draws of a family's parameters.
     cv : int, splitter or iterable of (train, test), default=5
         An integer is the number of stratified, shuffled folds (fewer if a class has fewer rows).
     objective : {"certified", "balanced"} or float, default="certified"
         w: 1, one half, or any number from 0 (accuracy alone) to 1.
+    class_weight : {"balanced"} or None, default=None
+        "balanced": certified accuracy and accuracy are means over classes, so that a rare class counts as much as a
+        frequent one; linear models are also tried with weights of classes.
     n_jobs : int or None, default=None
         Processes. The result does not depend on it.
     random_state : int, RandomState or None, default=None
         Seeds draws and folds.
+    refit : bool, default=True
+        Whether the winner is fitted to all rows; else ``best_estimator_`` is not fitted, and nothing can be predicted.
+    progress : callable, optional
+        Called as ``progress(done, total)`` after every rung.
     verbose : int, default=0
         1 prints a line after every rung.
 
@@ -97,11 +107,14 @@ class RobustClassifierCV(ClassifierMixin, BaseEstimator):
         radius: float = 0.1,
         threat=None,
         candidates: Sequence[Any] | None = None,
-        n_draws: int = 10,
+        n_draws: int = 8,
         cv=5,
         objective: str | float = "certified",
+        class_weight: str | None = None,
         n_jobs: int | None = None,
         random_state=None,
+        refit: bool = True,
+        progress=None,
         verbose: int = 0,
     ):
         self.radius = radius
@@ -110,8 +123,11 @@ class RobustClassifierCV(ClassifierMixin, BaseEstimator):
         self.n_draws = n_draws
         self.cv = cv
         self.objective = objective
+        self.class_weight = class_weight
         self.n_jobs = n_jobs
         self.random_state = random_state
+        self.refit = refit
+        self.progress = progress
         self.verbose = verbose
 
     def fit(self, X, y):
@@ -129,20 +145,22 @@ class RobustClassifierCV(ClassifierMixin, BaseEstimator):
         self.n_splits_ = len(splits)
         facts = self._facts(X, y, splits)
         recipes = [recipe for family in families for recipe in family.draws(rng, facts, self.n_draws)]
-        report = self._print if self.verbose else None
-        table = climb(recipes, X, y, splits, self.radius, self.threat, weight, self.n_jobs, report)
-        recipe, head = self._store(table, weight)
-        self.best_estimator_ = recipe.classifier(head).fit(source, y)
+        asked = Objective(weight, float(self.radius), self.threat, self.class_weight == "balanced")
+        table = climb(recipes, X, y, splits, asked, self.n_jobs, self._report)
+        recipe, head = self._store(table)
+        self.best_estimator_ = recipe.classifier(head)
+        if self.refit:
+            self.best_estimator_.fit(source, y)
         return self
 
     def predict(self, X) -> np.ndarray:
         """The answers of the best classifier."""
-        check_is_fitted(self)
+        self._check_refitted()
         return self.best_estimator_.predict(X)
 
     def certify(self, X, y=None, **options):
         """Certify the predictions of rows; see :func:`holdfast.certify`. The threat is that of the search."""
-        check_is_fitted(self)
+        self._check_refitted()
         if self.threat is not None and not options.keys() & {"threat", "norm", "lower", "upper", "frozen"}:
             options["threat"] = self.threat
         return certify(self.best_estimator_, X, y, **options)
@@ -167,6 +185,8 @@ class RobustClassifierCV(ClassifierMixin, BaseEstimator):
                 "RobustClassifierCV: objective must be 'certified', 'balanced' or a number from 0 to 1; got "
                 f"{self.objective!r}."
             )
+        if self.class_weight not in (None, "balanced"):
+            raise ValueError(f"RobustClassifierCV: class_weight must be None or 'balanced'; got {self.class_weight!r}.")
         families = [FAMILIES[c] if isinstance(c, str) else c if isinstance(c, Family) else Given(c) for c in wanted]
         return families, float(weight)
 
@@ -187,12 +207,13 @@ class RobustClassifierCV(ClassifierMixin, BaseEstimator):
             tau_max = largest_tau(Euclidean(), X[rows], y[rows]) if several else self.radius
         norm = 2 if self.threat is None else self.threat.norm
         spread = np.sqrt(X.shape[1]) if np.ndim(norm) == 0 and norm == np.inf else 1.0
-        return Facts(len(rows), X.shape[1], float(self.radius), float(self.radius * spread), tau_max)
+        balanced = self.class_weight == "balanced"
+        return Facts(len(rows), X.shape[1], float(self.radius), float(self.radius * spread), tau_max, balanced)
 
-    def _store(self, table: Table, weight: float) -> tuple[Recipe, dict[str, Any]]:
+    def _store(self, table: Table) -> tuple[Recipe, dict[str, Any]]:
         """Set the attributes that describe the search; the best recipe and head."""
         candidates = sorted(table.verdicts)
-        keys = [(table.rung[c], table.value(c, weight), table.accuracy(c)) for c in candidates]
+        keys = [(table.rung[c], table.value(c), table.accuracy(c)) for c in candidates]
         last = max(rung for rung, *_ in keys)
         enough = max(value for rung, value, _ in keys if rung == last) - _TIE
         equal = [k for k, (rung, value, _) in enumerate(keys) if rung == last and value >= enough]
@@ -225,7 +246,17 @@ class RobustClassifierCV(ClassifierMixin, BaseEstimator):
         r, h = candidates[best]
         return table.recipes[r], table.recipes[r].heads[h]
 
-    def _print(self, number: int, table: Table) -> None:
+    def _check_refitted(self) -> None:
+        check_is_fitted(self)
+        if not self.refit:
+            raise ValueError("The search was made with refit=False: fit a clone of best_estimator_ first.")
+
+    def _report(self, number: int, table: Table) -> None:
+        """Tell what a rung has found."""
+        if self.progress is not None:
+            self.progress(number + 1, len(RUNGS))
+        if not self.verbose:
+            return
         on_it = [c for c, rung in table.rung.items() if rung == number]
         leader = max(np.mean(table.verdicts[c], axis=0)[0] for c in on_it)
         print(f"[search] rung {number + 1} of {len(RUNGS)}: {len(on_it)} candidates, certified up to {leader:.4f}")

@@ -1,6 +1,6 @@
 """Tests of convergence, on the trace of a run."""
 
-import numpy as np
+from itertools import pairwise
 
 
 def small_decrease(trace: list[float], tol: float, patience: int) -> bool:
@@ -14,4 +14,5 @@ def small_changes(trace: list[float], tol: float, n_changes: int) -> bool:
     """True if each of the last ``n_changes`` changes of the objective, up or down, is below ``tol`` of it."""
     if len(trace) <= n_changes:
         return False
-    return bool(np.abs(np.diff(trace[-n_changes - 1 :])).max() < tol * abs(trace[-1]))
+    last, limit = trace[-n_changes - 1 :], tol * abs(trace[-1])
+    return all(abs(after - before) < limit for before, after in pairwise(last))

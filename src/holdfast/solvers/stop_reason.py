@@ -12,6 +12,7 @@ class StopReason(Enum):
     NO_STEP = "no lower objective along the gradient"
     NO_DIRECTION = "no lower objective along any direction tried"
     ENOUGH_DATA = "more than {share:.0%} of the data would lower the objective by less than {tol:g} of itself"
+    VALIDATION = "the loss on held-out rows has not fallen for {patience} iterations"
     MAX_ITER = "no convergence within max_iter={max_iter} iterations"
     NOT_FINITE = "the objective is not finite"
 

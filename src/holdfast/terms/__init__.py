@@ -10,4 +10,5 @@ from holdfast.terms.proxy_softmax import ProxySoftmax as ProxySoftmax
 from holdfast.terms.pull import Pull as Pull
 from holdfast.terms.push import Push as Push
 from holdfast.terms.spectral_norm import SpectralNorm as SpectralNorm
+from holdfast.terms.squared_frobenius import SquaredFrobenius as SquaredFrobenius
 from holdfast.terms.trace import Trace as Trace

@@ -1,10 +1,13 @@
 """Pipelines of tables with words and gaps: certified in the user's columns, tried by predict and in a second way."""
 
+from itertools import pairwise
+
 import numpy as np
 import pandas as pd
 import pytest
 from sklearn.compose import ColumnTransformer, make_column_selector
 from sklearn.decomposition import PCA
+from sklearn.feature_selection import SelectKBest, VarianceThreshold
 from sklearn.frozen import FrozenEstimator
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
@@ -13,6 +16,7 @@ from sklearn.neighbors import KNeighborsClassifier, NearestCentroid
 from sklearn.pipeline import FeatureUnion, Pipeline, make_pipeline
 from sklearn.preprocessing import (
     FunctionTransformer,
+    KBinsDiscretizer,
     MinMaxScaler,
     OneHotEncoder,
     OrdinalEncoder,
@@ -87,6 +91,16 @@ PIPELINES = {
         ColumnTransformer([("n", "passthrough", ["age", "months"])]),
         FeatureUnion([("s", StandardScaler()), ("p", PCA(1))]), KNeighborsClassifier(1),
     ),
+    "weighted votes": make_pipeline(columns(), KNeighborsClassifier(5, weights="distance")),
+    "manhattan": make_pipeline(columns(sparse_threshold=0), SelectKBest(k=6), KNeighborsClassifier(1, p=1)),
+    "selected": make_pipeline(columns(sparse_threshold=0), VarianceThreshold(0.05), LogisticRegression()),
+    "bins": make_pipeline(
+        ColumnTransformer(
+            [("n", make_pipeline(SimpleImputer(), KBinsDiscretizer(4, strategy="uniform")), NUMBERS),
+             ("c", one_hot, WORDS)]
+        ),
+        LogisticRegression(),
+    ),
 }  # fmt: skip
 FITTED = {name: model.fit(*TRAIN) for name, model in PIPELINES.items()}
 THREATS = {
@@ -118,13 +132,12 @@ def test_no_move_inside_the_radius_changes_an_answer(name, threat):
         full[:, at] = rng.normal(size=(len(TEST), 3)) * [10, 1, 5]
         if trial < 3:  # towards the witness
             full[np.ix_(seen, at)] = np.nan_to_num(ways)
-        rows = np.nan_to_num(TEST[NUMBERS].to_numpy(float))
-        base = np.zeros_like(full)
-        base[:, at] = rows
-        full = moves.enforce(base + full, base) - base
         full[:, at] = np.where(TEST[NUMBERS].isna(), 0.0, full[:, at])
         size = np.maximum(moves.lengths(full), 1e-12)
         full *= (0.9999 * np.minimum(found.radius, 50.0) / size)[:, None]
+        base = np.zeros_like(full)
+        base[:, at] = np.nan_to_num(TEST[NUMBERS].to_numpy(float))
+        full = moves.enforce(base + full, base) - base  # after scaling: a longer move could leave the box
         np.testing.assert_array_equal(model.predict(moved(TEST, full[:, at])), found.prediction)
     assert (model.predict(found.adversarial[seen]) != found.prediction[seen]).all()
 
@@ -165,6 +178,46 @@ def test_the_voter_tells_which_coordinates_stand_for_a_category():
     rows = voter.check_rows(TEST)
     assert set(voter.categories) == {"job", "town"}
     assert (rows[:, list(voter.categories["job"])].sum(axis=1) == 1).all()
+
+
+@pytest.mark.parametrize("drop", [None, "first", "if_binary"])
+@pytest.mark.parametrize("handle", ["error", "ignore", "infrequent_if_exist"])
+@pytest.mark.parametrize("sparse", [True, False])
+@pytest.mark.filterwarnings("ignore:Found unknown categories")
+def test_every_way_of_one_hot_encoding_is_read(drop, handle, sparse):
+    """The fold's image is that of the steps (checked for every row), unknown words included where they are taken."""
+    words = OneHotEncoder(
+        drop=drop, handle_unknown=handle, sparse_output=sparse, min_frequency=2 if "infrequent" in handle else None
+    )
+    model = make_pipeline(columns(words), KNeighborsClassifier(3)).fit(*TRAIN)
+    rows = TEST if handle == "error" else pd.concat([TEST, TEST.assign(town="elsewhere")], ignore_index=True)
+    found = certify(model, rows, method="lower", witness=False, n_jobs=1)
+    np.testing.assert_array_equal(found.prediction, model.predict(rows))
+    assert (found.radius > 0).any()
+
+
+@pytest.mark.parametrize("encode", ["ordinal", "onehot", "onehot-dense"])
+def test_bins_against_every_bin(encode):
+    """The nearest bin with another answer, in L∞: a certificate is no larger, and a witness lies in such a bin."""
+    X, y = TRAIN[0][["age", "months"]].to_numpy(float), TRAIN[1]
+    model = make_pipeline(KBinsDiscretizer(4, encode=encode, strategy="uniform"), StandardScaler(with_mean=False),
+                          LogisticRegression()).fit(X, y)  # fmt: skip
+    rows = X[:12]
+    found = certify(model, rows, norm=np.inf, n_jobs=1)
+    edges = model[0].bin_edges_
+    middles = np.array([(a + b) / 2 for own in edges for a, b in pairwise(own)]).reshape(2, -1)
+    places = np.stack(np.meshgrid(*middles), axis=-1).reshape(-1, 2)
+    bins = np.stack(np.meshgrid(range(4), range(4)), axis=-1).reshape(-1, 2)
+    low = np.array([[np.append(-np.inf, edges[j][1:-1])[b[j]] for j in (0, 1)] for b in bins])
+    high = np.array([[np.append(edges[j][1:-1], np.inf)[b[j]] for j in (0, 1)] for b in bins])
+    answers = model.predict(places)
+    for row, radius, upper, said in zip(rows, found.radius, found.upper, found.prediction, strict=True):
+        away = np.maximum(np.maximum(low - row, row - high), 0.0).max(axis=1)
+        truth = away[answers != said].min(initial=np.inf)
+        assert radius <= truth * (1 + 1e-9)
+        assert upper >= truth * (1 - 1e-9)
+        nearest_edge = np.abs(np.concatenate([edges[j][1:-1] - row[j] for j in (0, 1)])).min()
+        assert radius >= min(truth, nearest_edge) * (1 - 1e-4)
 
 
 def test_words_the_model_does_not_know():

@@ -52,7 +52,7 @@ class Warp:
         """True for the same column of the same step."""
         mine, theirs = self.map, other.map
         same = (self.source, self.weight, self.offset) == (other.source, other.weight, other.offset)
-        return same and mine.step is theirs.step and mine.column == theirs.column
+        return same and mine.step == theirs.step and mine.column == theirs.column
 
     def inner(self, x):
         """The input of g."""

@@ -6,9 +6,16 @@ from typing import Any
 
 import numpy as np
 from scipy.stats import norm as normal
-from sklearn.preprocessing import FunctionTransformer, MaxAbsScaler, MinMaxScaler, PowerTransformer, QuantileTransformer
+from sklearn.preprocessing import (
+    FunctionTransformer,
+    KBinsDiscretizer,
+    MaxAbsScaler,
+    MinMaxScaler,
+    PowerTransformer,
+    QuantileTransformer,
+)
 
-from holdfast.affine import NotAffine
+from holdfast.affine import Affine, NotAffine
 from holdfast.certificates.folding.encoding import Kinds, Warp
 from holdfast.certificates.folding.table import Table
 
@@ -66,9 +73,38 @@ class Monotone:
 def bend(step, table: Table, kinds: Kinds) -> Table:
     """A monotone step: each column becomes a coordinate of its own, ``t = g(a x + b)`` of one feature x."""
     table = table.numbers(step)
+    return _bent(step, table, kinds, [(i, MONOTONE[type(step)](step, i, table.width)) for i in range(table.width)])
+
+
+def cut(step: KBinsDiscretizer, table: Table, kinds: Kinds) -> Table:
+    """Bins: a coordinate ``[x ≥ edge]`` for each inner edge, of which numbers and indicators of bins are sums.
+
+    With edges ``e_1 ≤ … ≤ e_m`` and ``c_b = [x ≥ e_b]`` the number of the bin is ``Σ c_b`` and the indicator of bin b
+    is ``c_b − c_{b+1}`` (``c_0 = 1``, ``c_{m+1} = 0``).
+    """
+    table = table.numbers(step)
+    edges = [np.asarray(own, dtype=np.float64)[1:-1] for own in step.bin_edges_]
+    maps = [(i, _threshold(float(edge))) for i, own in enumerate(edges) for edge in own]
+    bent = _bent(step, table, kinds, maps)
+    rows, constants, first = [], [], 0
+    for own in edges:
+        above = np.zeros((len(own) + 2, len(maps)))
+        above[1:-1, first : first + len(own)] = np.eye(len(own))
+        first += len(own)
+        if step.encode == "ordinal":
+            rows.append(above.sum(axis=0)[None])
+            constants.append([0.0])
+        else:
+            rows.append(above[:-1] - above[1:])
+            constants.append([1.0] + [0.0] * len(own))
+    return bent.then(Affine.step(np.vstack(rows), np.concatenate(constants)))
+
+
+def _bent(step, table: Table, kinds: Kinds, maps: list[tuple[int, "Monotone"]]) -> Table:
+    """Coordinates that are monotone maps, each of one column of the table."""
     encoding, n = table.encoding, table.encoding.n_columns
     made, again = [], False
-    for i in range(table.width):
+    for i, map_ in maps:
         row, offset = table.map.W[i], float(table.map.w0[i])
         at = np.flatnonzero(row[:n])
         own = {int(j) for j in at} | {encoding.gap(int(j)) for j in at if int(j) in encoding.gaps}
@@ -80,7 +116,7 @@ def bend(step, table: Table, kinds: Kinds) -> Table:
         filled = None if table.gap[i] is not None else offset
         if filled is not None and source in encoding.gaps:
             filled += float(row[encoding.gap(source)])
-        warp = Warp(source, float(row[source]), offset, filled, MONOTONE[type(step)](step, i, table.width))
+        warp = Warp(source, float(row[source]), offset, filled, map_)
         known = [w for w in kinds.warps if w.same_as(warp)]
         if not known:
             kinds.warps.append(warp)
@@ -89,7 +125,7 @@ def bend(step, table: Table, kinds: Kinds) -> Table:
             made.append(encoding.warps.index(known[0]) if known[0] in encoding.warps else -1)
     if again or -1 in made:
         raise AgainWithWarps
-    return table.bent(made)
+    return table.bent(made, [table.gap[i] for i, _ in maps])
 
 
 class AgainWithWarps(Exception):
@@ -146,6 +182,26 @@ def _clipped(step, i: int, width: int) -> Monotone:
     scale = step.scale_[i] if isinstance(step, MinMaxScaler) else 1.0 / step.scale_[i]
     shift = abs(float(step.min_[i])) if isinstance(step, MinMaxScaler) else 0.0
     return Monotone(step, i, width, lambda low, high: abs(float(scale)) * _SURE, shift + 1.0)
+
+
+@dataclass(frozen=True)
+class Threshold:
+    """``[x ≥ edge]``, as a step of one column.
+
+    Attributes
+    ----------
+    edge : float
+    """
+
+    edge: float
+
+    def transform(self, X: np.ndarray) -> np.ndarray:
+        """1 from the edge on, 0 below it; NaN stays."""
+        return np.where(np.isnan(X), np.nan, self.edge <= X)
+
+
+def _threshold(edge: float) -> Monotone:
+    return Monotone(Threshold(edge), 0, 1, lambda low, high: np.inf if low < edge <= high else 0.0, 1.0)
 
 
 # Functions that grow, each with its slope, which is largest at one end of an interval.

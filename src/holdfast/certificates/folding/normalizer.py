@@ -8,6 +8,7 @@ import numpy as np
 
 from holdfast.affine import Affine
 from holdfast.certificates.moves import Moves
+from holdfast.certificates.order_bounds import order_statistic_bound
 from holdfast.certificates.problems import LinearProblem, NeighborProblem, Problem
 from holdfast.certificates.rounding import UNIT_ROUNDOFF, kappa
 from holdfast.numerics.sums import product_by_rows
@@ -214,18 +215,3 @@ def _neighbor_radius(problem: NeighborProblem, after: Affine, cone: _Cones, u: n
     worth = np.argsort(E[:, -1], kind="stable")[: _REFINED + 2 * k]
     E[worth] = np.maximum(E[worth], orders(others[worth], True))
     return order_statistic_bound(E, labels[others], k)
-
-
-def order_statistic_bound(E: np.ndarray, labels: np.ndarray, k: int) -> float:
-    """``min_q max{(k−q)-th smallest_l E_l^(q), min_c b_q-th smallest_{l in c} E_l^(q)}`` (Lemma B1)."""
-
-    def smallest(values: np.ndarray, rank: int) -> float:
-        return float(np.partition(values, rank - 1)[rank - 1]) if rank <= values.size else np.inf
-
-    classes = np.unique(labels)
-    bounds = []
-    for q in range(k // 2 + 1):
-        least = max(q, -(-(k - q) // classes.size), 1)
-        one_class = min(smallest(E[labels == c, q], least) for c in classes)
-        bounds.append(max(smallest(E[:, q], k - q), one_class))
-    return min(bounds)

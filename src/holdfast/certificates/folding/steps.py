@@ -8,14 +8,14 @@ import numpy as np
 from sklearn.compose import ColumnTransformer
 from sklearn.impute import SimpleImputer
 from sklearn.pipeline import FeatureUnion, Pipeline
-from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, OrdinalEncoder, TargetEncoder
+from sklearn.preprocessing import FunctionTransformer, KBinsDiscretizer, OneHotEncoder, OrdinalEncoder, TargetEncoder
 from sklearn.utils.validation import check_is_fitted
 
 from holdfast.affine import READERS as AFFINE
 from holdfast.affine import Affine, affine_of
 from holdfast.certificates.folding.categories import encode_words, fill_gaps
 from holdfast.certificates.folding.encoding import Kinds
-from holdfast.certificates.folding.monotone import MONOTONE, bend
+from holdfast.certificates.folding.monotone import MONOTONE, bend, cut
 from holdfast.certificates.folding.table import Table, side_by_side
 
 
@@ -118,4 +118,5 @@ READERS: dict[type, Callable[..., Table]] = {
     OneHotEncoder: encode_words,
     OrdinalEncoder: encode_words,
     TargetEncoder: encode_words,
+    KBinsDiscretizer: cut,
 }

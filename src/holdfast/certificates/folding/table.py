@@ -98,12 +98,12 @@ class Table:
         numbers = Affine(W, map_.w0, np.maximum(map_.absolute, np.abs(W)), map_.cancellation, map_.n_steps)
         return Table(self.encoding, numbers, (None,) * self.width, self.gap)
 
-    def bent(self, warps: Sequence[int]) -> "Table":
-        """The columns that are these coordinates of the encoding."""
+    def bent(self, warps: Sequence[int], gap: Sequence[int | None]) -> "Table":
+        """The columns that are these coordinates of the encoding, and the gaps that make them NaN."""
         first = self.encoding.size - len(self.encoding.warps)
         W = np.eye(self.encoding.size)[[first + i for i in warps]]
         step = Affine(W, np.zeros(len(W)), W.copy(), np.zeros(len(W)), self.map.n_steps + 1)
-        return Table(self.encoding, step, (None,) * len(W), self.gap)
+        return Table(self.encoding, step, (None,) * len(W), tuple(gap))
 
     def sources(self, column: int) -> list[int]:
         """The user's columns that move a column of numbers."""

@@ -141,7 +141,7 @@ class Problem(ABC):
         return Bounds(lower, upper, delta)
 
     def _keeps_relations(self, inputs: np.ndarray | None, delta: np.ndarray) -> np.ndarray:
-        """Whether each moved row keeps the relations, up to rounding."""
+        """True for each moved row that keeps the relations, up to rounding."""
         if self.moves.relations is None:
             return np.ones(len(delta), bool)
         if inputs is None:

@@ -5,3 +5,4 @@ from holdfast.certificates.voting.linear import LinearVoter as LinearVoter
 from holdfast.certificates.voting.neighbors import NeighborVoter as NeighborVoter
 from holdfast.certificates.voting.registry import neighbor_voter_for as neighbor_voter_for
 from holdfast.certificates.voting.registry import voter_for as voter_for
+from holdfast.certificates.voting.scikit_learn import DistanceVoter as DistanceVoter

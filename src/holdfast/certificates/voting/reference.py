@@ -4,7 +4,7 @@ from copy import copy
 from typing import Any
 
 import numpy as np
-from sklearn.neighbors import KNeighborsClassifier
+from sklearn.neighbors import KNeighborsClassifier, RadiusNeighborsClassifier
 from sklearn.utils import check_array
 
 from holdfast.certificates.folding import Fold
@@ -51,7 +51,7 @@ def shows_points(knn: KNeighborsClassifier) -> bool:
     return _stored(knn)[0] is not None
 
 
-def stored_points(knn: KNeighborsClassifier, asked: bool = False) -> tuple[np.ndarray, np.ndarray]:
+def stored_points(knn, asked: bool = False) -> tuple[np.ndarray, np.ndarray]:
     """The points and class codes that the model votes with, as this version of scikit-learn stores them.
 
     They are no public attribute, so the model is asked about every one of them (``kneighbors``, ``predict``): its
@@ -66,9 +66,22 @@ def stored_points(knn: KNeighborsClassifier, asked: bool = False) -> tuple[np.nd
         )
     refuse_single_precision("The model's own rows", points)
     points = check_array(points, dtype=np.float64)
-    if not asked:
-        _ask_model(knn, points, knn.classes_[codes], np.linalg.norm(points, axis=1) + 1e-300, None)
+    size = np.linalg.norm(points, axis=1) + 1e-300
+    if isinstance(knn, RadiusNeighborsClassifier):
+        _ask_within(knn, points, size)
+    elif not asked:
+        _ask_model(knn, points, knn.classes_[codes], size, None)
     return points, codes
+
+
+def _ask_within(knn: RadiusNeighborsClassifier, points: np.ndarray, size: np.ndarray) -> None:
+    """Each point of a sample must be among those that the model finds at no distance from it."""
+    some = np.unique(np.linspace(0, len(points) - 1, _SAMPLE).astype(int))
+    found = knn.radius_neighbors(
+        with_names(points[some], knn), radius=_BLUR * float(size.max()), return_distance=False
+    )  # fmt: skip
+    if not all(row in at for row, at in zip(some, found, strict=True)):
+        raise ValueError("The rows that this RadiusNeighborsClassifier stores are not those that it votes with.")
 
 
 def _stored(knn) -> tuple[np.ndarray | None, np.ndarray | None]:
@@ -80,7 +93,7 @@ def _stored(knn) -> tuple[np.ndarray | None, np.ndarray | None]:
 
 
 def _ask_model(knn, mapped: np.ndarray, labels: np.ndarray, size: np.ndarray, some: np.ndarray | None) -> None:
-    """The nearest point of each row (of ``some``, or all) must be the row itself, with its label."""
+    """The nearest point of each row (of ``some``, or all) must be the row itself; of a sample also its label."""
     some = np.arange(len(mapped)) if some is None else np.unique(some)
     nearest = copy(knn).set_params(n_neighbors=1)
     distance, index = (column[:, 0] for column in nearest.kneighbors(with_names(mapped[some], knn)))
@@ -92,9 +105,12 @@ def _ask_model(knn, mapped: np.ndarray, labels: np.ndarray, size: np.ndarray, so
             f"{_WHAT}: {int(far.sum())} of {len(some)} rows looked at are not among those of the model, the first is "
             f"row {row}. Were they scaled, rounded, shuffled or split otherwise?"
         )
-    wrong = np.asarray(nearest.predict(with_names(mapped[some], knn))) != labels[index]
+    # Where its labels can be seen they were compared, or are these: a part of the rows shows that it votes with them.
+    shown = shows_points(knn)
+    part = np.unique(np.linspace(0, len(some) - 1, _SAMPLE).astype(int)) if shown else np.arange(len(some))
+    wrong = np.asarray(nearest.predict(with_names(mapped[some[part]], knn))) != labels[index[part]]
     if wrong.any():
-        row = int(index[np.argmax(wrong)])
+        row = int(index[part[np.argmax(wrong)]])
         raise ValueError(
             f"{_WHAT}: {int(wrong.sum())} labels are not those of the model, the first is that of row {row}."
         )

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegressionCV, RidgeClassifierCV
-from sklearn.neighbors import KNeighborsClassifier, NearestCentroid
+from sklearn.neighbors import KNeighborsClassifier, NearestCentroid, RadiusNeighborsClassifier
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -17,15 +17,16 @@ from holdfast.certificates.voting.linear import LINEAR, read_linear
 from holdfast.certificates.voting.neighbors import (
     NeighborVoter,
     VotesByDistance,
-    read_scikit_learn,
     read_votes_by_distance,
 )
 from holdfast.certificates.voting.reference import refuse_single_precision
+from holdfast.certificates.voting.scikit_learn import read_nearest, read_within
 
 # (is the fitted classifier of this kind?, its reader); the first that accepts it is used.
 READERS: list[tuple[Callable[..., bool], Callable[..., Voter]]] = [
     (lambda last: isinstance(last, VotesByDistance), read_votes_by_distance),
-    (lambda last: type(last) in (KNeighborsClassifier,), read_scikit_learn),
+    (lambda last: type(last) in (KNeighborsClassifier,), read_nearest),
+    (lambda last: type(last) in (RadiusNeighborsClassifier,), read_within),
     (lambda last: type(last) in (NearestCentroid,), read_centroids),
     (lambda last: type(last) in LINEAR, read_linear),
 ]
@@ -59,8 +60,8 @@ def voter_for(model, reference=None) -> Voter:
             )
     raise TypeError(
         f"{type(last).__name__} cannot be certified. What can: CertifiedKNeighborsClassifier, "
-        "CertifiedPrototypeClassifier, scikit-learn's KNeighborsClassifier, NearestCentroid, "
-        "linear classifiers (LogisticRegression, LinearSVC, RidgeClassifier, SGDClassifier, "
+        "CertifiedPrototypeClassifier, scikit-learn's KNeighborsClassifier, RadiusNeighborsClassifier, "
+        "NearestCentroid, linear classifiers (LogisticRegression, LinearSVC, RidgeClassifier, SGDClassifier, "
         "LinearDiscriminantAnalysis, Perceptron, SVC(kernel='linear') of two classes), and pipelines "
         "that end in one of these."
     )
@@ -70,7 +71,10 @@ def neighbor_voter_for(model, reference=None) -> NeighborVoter:
     """The voter of :func:`voter_for`, if points vote: for margins and poisoned labels."""
     voter = voter_for(model, reference)
     if not isinstance(voter, NeighborVoter):
-        raise TypeError(f"{type(voter.model).__name__} has no neighbours that vote.")
+        raise TypeError(
+            f"{type(voter.model).__name__} has no nearest neighbours that count alike (weights='uniform', the "
+            "Euclidean or a Mahalanobis distance)."
+        )
     return voter
 
 

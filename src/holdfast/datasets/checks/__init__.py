@@ -19,7 +19,7 @@ from holdfast.datasets.checks.small_classes import check_small_classes
 from holdfast.datasets.checks.table_view import TableView
 from holdfast.datasets.dataset import Dataset
 
-#: What is looked for, in the order in which it is told; those that refuse come first.
+#: All checks, in the order of their findings; those that refuse a table come first.
 CHECKS: list[Callable[[TableView], Iterator[Finding]]] = [
     check_categories,
     check_date_columns,
@@ -49,5 +49,5 @@ def check_dataset(dataset: Dataset, categorical: Sequence[str] = (), dates: Sequ
     """
     table = TableView(dataset.frame, dataset.labels, dataset.target_name, tuple(categorical), tuple(dates))
     found = [finding for check in CHECKS for finding in check(table)]
-    settled = {(f.column, f.fatal) for f in found if f.fatal and f.column is not None}
-    return [f for f in found if f.fatal or (f.column, True) not in settled]  # one decision a column
+    decided = {(f.column, f.fatal) for f in found if f.fatal and f.column is not None}
+    return [f for f in found if f.fatal or (f.column, True) not in decided]  # one decision a column

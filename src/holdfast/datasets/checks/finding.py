@@ -24,7 +24,7 @@ class Finding:
     flag : str
         What to add to the command line, ready to be pasted; empty if nothing can be added.
     fatal : bool
-        True if the table is not used until this is settled.
+        True if the table is refused until the user has decided.
     """
 
     column: str | None
@@ -65,24 +65,24 @@ def describe(findings: Sequence[Finding]) -> list[str]:
     groups: dict[tuple[str, str], list[Finding]] = {}
     for finding in findings:
         groups.setdefault((finding.kind, finding.sentence), []).append(finding)
-    told = []
+    sentences = []
     for (_, sentence), members in groups.items():
         names = [repr(short_name(f.column)) for f in members if f.column is not None]
         more = f" and {len(names) - _LISTED} more" if len(names) > _LISTED else ""
         what = f"{'Column' if len(names) == 1 else 'Columns'} {', '.join(names[:_LISTED])}{more} " if names else ""
         flags = all_flags(members)
-        told.append(f"{what}{sentence}{': ' + flags if flags else ''}.")
-    return told
+        sentences.append(f"{what}{sentence}{': ' + flags if flags else ''}.")
+    return sentences
 
 
 def refuse_fatal(findings: Sequence[Finding]) -> None:
-    """Raise one ``ValueError`` for all findings that must be settled, with the flags to add."""
+    """Raise one ``ValueError`` for all findings that need a decision, with the flags to add."""
     fatal = [finding for finding in findings if finding.fatal]
     if not fatal:
         return
     sentences = [each.removesuffix(".") for each in describe(fatal)]
     others = [each.removesuffix(".") for each in describe([f for f in findings if not f.fatal])]
-    also = f" Also seen: {'; '.join(others)}." if others else ""
+    also = f" Also found: {'; '.join(others)}." if others else ""
     flags = all_flags(fatal)
     paste = f" All at once: {flags}" if len(sentences) > 1 and flags else ""
     raise ValueError(f"The table needs a decision first. {'; '.join(sentences)}.{also}{paste}")

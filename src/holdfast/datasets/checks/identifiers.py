@@ -15,7 +15,7 @@ _MIN_ROWS = 20  # below, distinct whole numbers are no sign of anything
 
 
 def check_identifiers(table: TableView) -> Iterator[Finding]:
-    """Whole numbers, another one in each row, that run through a range or are named like an identifier."""
+    """Columns of whole numbers, all different, that run through a range or are named like an identifier."""
     for name, values in table.numbers.items():
         if len(values) < max(_MIN_ROWS, 0.9 * table.n_rows) or not (values == np.round(values)).all():
             continue

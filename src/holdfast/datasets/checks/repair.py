@@ -11,7 +11,7 @@ from holdfast.datasets.dataset import Dataset
 
 @dataclass(frozen=True)
 class Repairs:
-    """What the user allows to be changed.
+    """The changes to a table that the user allows.
 
     Attributes
     ----------

@@ -26,6 +26,6 @@ def check_sentinels(table: TableView) -> Iterator[Finding]:
             absurd = abs(extreme - float(np.median(rest))) > _BEYOND * max(spread, np.finfo(float).tiny)
             customary = extreme in _CUSTOMARY and (values == extreme).sum() > 1 and gap > reach
             if absurd or customary:
-                told = f"{extreme:g}"
-                said = f"has the value {told}, far from all others: if it stands for a missing one, say so"
-                yield Finding(name, "sentinel", said, f"--missing={told}", fatal=bool(absurd))
+                value = f"{extreme:g}"
+                sentence = f"has the value {value}, far from all others: if it stands for a missing one, say so"
+                yield Finding(name, "sentinel", sentence, f"--missing={value}", fatal=bool(absurd))

@@ -1,4 +1,4 @@
-"""How the values of a file are written."""
+"""Options for reading a file: encoding, decimal sign, missing values."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class ReadOptions:
-    """How the values of a file are written; what is None is found out.
+    """Options for reading a file; those that are None are found from its content.
 
     Attributes
     ----------

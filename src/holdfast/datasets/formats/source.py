@@ -1,4 +1,4 @@
-"""Where a table comes from: a file, or standard input, within limits on size."""
+"""Sources of tables: a file, or standard input, within limits on size."""
 
 import gzip
 import io

@@ -2,6 +2,7 @@
 
 from holdfast.numerics.formatting import number, percent
 from holdfast.report.figures.chart import Chart
+from holdfast.report.summary_format import units_of
 
 
 def accuracy_curve(summary: dict, width: float, height: float) -> Chart:
@@ -19,7 +20,7 @@ def accuracy_curve(summary: dict, width: float, height: float) -> Chart:
     )
     chart = Chart(width, height, f"Accuracy against radius, falling from left to right. {ends}.", top=16)
     chart.spans((0.0, radii[-1]), (0.0, 1.0))
-    chart.axes("radius, in standard deviations", "", y_format=lambda v: f"{100 * v:.0f} %", about=6)
+    chart.axes(f"radius, in {units_of(summary)}", "", y_format=lambda v: f"{100 * v:.0f} %", about=6)
     for k, model in enumerate(summary["models"]):
         own = curve["models"][model["key"]]
         low, high = (_stairs(own[kind][0], own["falls"][kind], radii[-1]) for kind in ("certified", "attacked"))

@@ -31,7 +31,7 @@
 
   function show(i) {
     shown.textContent = number(radii[i]);
-    slider.setAttribute("aria-valuetext", number(radii[i]) + " standard deviations");
+    slider.setAttribute("aria-valuetext", number(radii[i]) + " " + s.units);
     s.models.forEach(function (model, k) {
       var box = document.querySelectorAll(".model")[k], c = at(model.key, i);
       var errors = { clean: c.wrong / n, attacked: (c.wrong + c.attacked) / n, certified: (n - c.certified) / n };

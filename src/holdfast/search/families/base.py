@@ -28,6 +28,8 @@ class Facts:
         The L2 length of a move of that size that changes all features alike: margins are pruned in L2.
     tau_max : float
         The 90th percentile of the Euclidean adversarial margins, the upper end of the paper's range for tau.
+    balanced : bool
+        Whether classes count alike.
     """
 
     n_rows: int
@@ -35,6 +37,7 @@ class Facts:
     radius: float
     prune_unit: float
     tau_max: float
+    balanced: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,17 +63,29 @@ class Recipe:
     def classifier(self, head: dict[str, Any], fitted=None, n_jobs: int | None = None):
         """The classifier, around a fitted learner or, without one, to be fitted as a whole."""
         base = clone(self.estimator) if fitted is None else fitted
-        if not isinstance(base, MetricLearner):
-            return base
-        if hasattr(base, "n_proxies"):
-            return CertifiedPrototypeClassifier(base, n_jobs=n_jobs)
-        return CertifiedKNeighborsClassifier(base, n_jobs=n_jobs, **head)
+        if self.votes_by_neighbors:
+            return CertifiedKNeighborsClassifier(base, n_jobs=n_jobs, **head)
+        return CertifiedPrototypeClassifier(base, n_jobs=n_jobs) if isinstance(base, MetricLearner) else base
+
+    @property
+    def votes_by_neighbors(self) -> bool:
+        """Whether training rows vote, under the metric that is fitted; else prototypes do, or it is a classifier."""
+        return isinstance(self.estimator, MetricLearner) and not hasattr(self.estimator, "n_proxies")
 
 
 class Family(ABC):
-    """One kind of model; a new one is a file in this folder and a line in its registry."""
+    """One kind of model; a new one is a file in this folder and a line in its registry.
+
+    Attributes
+    ----------
+    name : str
+        Its key in the registry.
+    label : str
+        Its name for people.
+    """
 
     name: str
+    label: str = "model"
 
     @abstractmethod
     def draws(self, rng: np.random.RandomState, facts: Facts, n_draws: int) -> list[Recipe]:

@@ -8,6 +8,7 @@ class EuclideanNeighbors(Family):
     """k nearest neighbours under the Euclidean distance, k and the margin to prune chosen."""
 
     name = "euclidean"
+    label = "k-NN"
 
     def draws(self, rng, facts: Facts, n_draws: int) -> list[Recipe]:
         """One recipe: there is nothing to fit."""

@@ -9,7 +9,8 @@ class Given(Family):
     """One classifier as it is; :func:`holdfast.certify` must take it without a ``reference``."""
 
     def __init__(self, estimator: Any):
-        self.name, self.estimator = type(estimator).__name__, estimator
+        self.name = self.label = type(estimator).__name__
+        self.estimator = estimator
 
     def draws(self, rng, facts: Facts, n_draws: int) -> list[Recipe]:
         """The one recipe."""

@@ -15,6 +15,7 @@ class LMNNFamily(Family):
     """LMNN-PL: targets, mu, tau and weight drawn; k and the margin to prune chosen."""
 
     name = "lmnn"
+    label = "LMNN-PL"
 
     def draws(self, rng, facts: Facts, n_draws: int) -> list[Recipe]:
         """Random draws."""
@@ -34,6 +35,7 @@ class SCMLFamily(Family):
     """SCML-PL: targets, eta, tau and weight drawn; k and the margin to prune chosen."""
 
     name = "scml"
+    label = "SCML-PL"
 
     def draws(self, rng, facts: Facts, n_draws: int) -> list[Recipe]:
         """Random draws, half as many as asked for: its fits take longer."""
@@ -53,6 +55,7 @@ class CappedTraceFamily(Family):
     """CAP-PL: targets, rank, weight of the capped trace, tau and weight drawn; k and the margin to prune chosen."""
 
     name = "capped_trace"
+    label = "CAP-PL"
 
     def draws(self, rng, facts: Facts, n_draws: int) -> list[Recipe]:
         """Random draws, half as many as asked for."""

@@ -1,0 +1,222 @@
+"""What was allowed to move in an audit: one threat, for rows of numbers and for rows as a model takes them."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from holdfast.certificates.columns import Columns
+from holdfast.certificates.norms import L1, L2, LInf
+from holdfast.certificates.threat import Threat
+
+DEVIATIONS = "standard deviations"
+OWN_UNITS = "units of the threat"
+
+
+@dataclass(frozen=True, eq=False)
+class AllowedMoves:
+    """A threat on the columns of the user's table, in numbers, and what it becomes behind an encoder.
+
+    Attributes
+    ----------
+    threat : Threat
+        By the names of the table; its unit is an array over the features.
+    names : list of str
+        Of the features.
+    groups : dict
+        Columns of categories -> the features that an encoder made of them.
+    words : ndarray of bool of shape (n_features,)
+        Features that are categories: encoded ones, or columns of words.
+    units : str
+        What sizes are measured in.
+    given : Threat or None
+        As the user gave it.
+    """
+
+    threat: Threat
+    names: list[str]
+    groups: Mapping[str, Sequence[int]]
+    words: np.ndarray
+    units: str = DEVIATIONS
+    given: Threat | None = None
+
+    @cached_property
+    def numbered(self) -> Threat:
+        """The threat for rows of numbers, features by their numbers."""
+        return self.threat.encoded(self.names, self.groups)
+
+    @cached_property
+    def changing(self) -> list[str]:
+        """Columns of categories that may change."""
+        listed = [name for what in (self.threat.free, self.threat.categories) for name in (what or ())]
+        return [self._column_name(name) for name in listed]
+
+    @cached_property
+    def frozen(self) -> np.ndarray:
+        """The features that no amount moves: categories, and what the threat freezes."""
+        return self.words | self._frozen()
+
+    @property
+    def still(self) -> np.ndarray:
+        """The features that stay as they are: frozen, and not a category that may change."""
+        out = self.frozen.copy()
+        for name in self.changing:
+            out[self.members(name)] = False
+        return out
+
+    def members(self, column: str) -> list[int]:
+        """The features of a column of the table."""
+        return list(self.groups[column]) if column in self.groups else [self.names.index(column)]
+
+    def sentences(self) -> list[str]:
+        """What was allowed to move, in plain sentences; columns of categories that stay as they are named."""
+        told = Threat(**self.threat.get_params() | {"unit": "std" if self.given is None else self.given.unit or "std"})
+        out = told.describe()
+        fixed = [name for name in self.groups if name not in self.changing]
+        words = [k for k in np.flatnonzero(self.words & self.still).tolist() if not self._in_groups(k)]
+        fixed += [self.names[k] for k in words]
+        fixed = [name for name in fixed if name not in map(str, self._frozen_names())]
+        if fixed:
+            out += Threat(frozen=fixed).describe()[1:]
+        return out
+
+    def extent(self, X: np.ndarray) -> float:
+        """The size of the diagonal of the box around the rows, over what may move: no two rows are farther."""
+        moves = Threat(self.threat.norm, unit=self.threat.unit).moves(X.shape[1])
+        reach = np.where(self.frozen, 0.0, X.max(axis=0) - X.min(axis=0))
+        if isinstance(moves.norm, L1 | L2 | LInf):
+            return float(moves.lengths(reach[None])[0])
+        longest = np.linalg.eigvalsh(np.asarray(self.threat.norm, dtype=np.float64))[-1]
+        return float(np.sqrt(longest) * np.linalg.norm(reach / self.threat.unit))
+
+    def for_tuning(self, mean: np.ndarray, deviation: np.ndarray) -> Threat:
+        """Norm, units, box and sides for rows ``(x − mean) / deviation``; the rest is left out, which is sound."""
+        moves = self.numbered.moves(len(self.names))
+        unit = np.asarray(self.threat.unit) / deviation
+
+        def scaled(limit):
+            return None if limit is None else (np.broadcast_to(limit, mean.shape) - mean) / deviation
+
+        return Threat(
+            self.threat.norm, unit=None if (unit == 1.0).all() else unit, lower=scaled(moves.lower),
+            upper=scaled(moves.upper), only_up=moves.only_up, only_down=moves.only_down,
+            frozen=self.frozen if self.frozen.any() else None,
+        )  # fmt: skip
+
+    def with_free(self, column: str) -> "AllowedMoves":
+        """The same moves of numbers, one column besides that takes any value; all other categories stay."""
+        changed: dict = {"free": [column], "categories": None, "max_changes": None}
+        if self.threat.frozen is not None:
+            changed["frozen"] = [name for name in self._frozen_names() if self._column_name(name) != column]
+        return AllowedMoves(
+            Threat(**self.threat.get_params() | changed), self.names, self.groups, self.words, self.units
+        )
+
+    def with_values(self, X: np.ndarray) -> "AllowedMoves":
+        """Columns of numbers that ``free`` or ``categories`` list without values, with those of the rows."""
+        changed: dict = {}
+        for what in ("free", "categories"):
+            listed = getattr(self.threat, what)
+            if listed is None or isinstance(listed, Mapping):
+                continue
+            changed[what] = {}
+            for name in np.atleast_1d(np.asarray(listed, dtype=object)).tolist():
+                known = str(name) in self.names and not self.words[self.names.index(str(name))]
+                values = np.unique(X[:, self.names.index(str(name))]) if known else None
+                changed[what][name] = None if values is None else values[np.isfinite(values)].tolist()
+        return AllowedMoves(
+            Threat(**self.threat.get_params() | changed), self.names, self.groups, self.words, self.units, self.given
+        )
+
+    def _frozen_names(self) -> list:
+        listed = self.threat.frozen
+        return [] if listed is None else np.atleast_1d(np.asarray(listed, dtype=object)).tolist()
+
+    def _column_name(self, name) -> str:
+        """The name of a column that is named or numbered."""
+        if str(name) in self.groups or str(name) in self.names:
+            return str(name)
+        return self.names[int(name)] if str(name).isdecimal() and int(name) < len(self.names) else str(name)
+
+    def _frozen(self) -> np.ndarray:
+        out = np.zeros(len(self.names), bool)
+        for name in self._frozen_names():
+            own = self._column_name(name)
+            if own in self.groups or own in self.names:
+                out[self.members(own)] = True
+        return out
+
+    def _in_groups(self, feature: int) -> bool:
+        return any(feature in members for members in self.groups.values())
+
+
+def allowed_moves(
+    given: Threat | None,
+    names: Sequence[str],
+    words: np.ndarray,
+    groups: Mapping[str, Sequence[int]],
+    X: np.ndarray,
+    deviation: np.ndarray,
+) -> AllowedMoves:
+    """The threat of an audit; without units of its own moves are measured in standard deviations.
+
+    Parameters
+    ----------
+    given : Threat or None
+        On the columns of the user's table. None: every number may move, in Euclidean length.
+    names : sequence of str
+        Of the features.
+    words : ndarray of bool
+        Features that are categories.
+    groups : mapping
+        Columns of categories -> their features, if an encoder made some.
+    X : ndarray of shape (n_rows, n_features)
+        Rows of training, for ranges and for the values of categories.
+    deviation : ndarray of shape (n_features,)
+
+    Returns
+    -------
+    AllowedMoves
+        Everything that is wrong with the threat is told in one ``ValueError``.
+    """
+    names, words = [str(name) for name in names], np.asarray(words, dtype=bool)
+    threat = Threat() if given is None else given
+    if threat.frozen is not None and np.asarray(threat.frozen).dtype == bool:
+        threat = Threat(**threat.get_params() | {"frozen": [names[k] for k in np.flatnonzero(threat.frozen)]})
+    unit = _unit(threat.unit, names, X, deviation)
+    own = threat.unit is not None and not (isinstance(threat.unit, str) and threat.unit == "std")
+    threat = Threat(**threat.get_params() | {"unit": unit})
+    out = AllowedMoves(threat, names, groups, words, OWN_UNITS if own else DEVIATIONS, given)
+    if given is not None:
+        out = out.with_values(X)
+    if given is not None and (groups or not words.any()):  # else the model reads it, and says what is wrong
+        out.numbered.read(len(names), names)  # says what is wrong, before any work
+    return out
+
+
+def _unit(given, names: list[str], X: np.ndarray, deviation: np.ndarray) -> np.ndarray:
+    """The unit of each feature."""
+    width = np.nanmax(X, axis=0) - np.nanmin(X, axis=0)
+    known = {"std": deviation, "range": np.where(width > 0, width, 1.0)}
+    columns = Columns(len(names), names)
+    if isinstance(given, str) and given in known:
+        return known[given]
+    if isinstance(given, Mapping):
+        words = [name for name, value in given.items() if isinstance(value, str) and value in known]
+        at = {name: columns.find("unit", name) for name in words}
+        found = {name: value for name, value in given.items() if name not in at}
+        given = found | {name: known[given[name]][k] for name, k in at.items() if k is not None}
+    found_unit = deviation if given is None else columns.values("unit", given, 1.0)
+    if columns.problems or found_unit is None:
+        raise ValueError(" ".join(columns.problems))
+    return found_unit
+
+
+def category_groups(encoder) -> dict[str, list[int]]:
+    """The columns that a :class:`~holdfast.datasets.TableEncoder` encodes -> the features it makes of each."""
+    groups: dict[str, list[int]] = {name: [] for name in encoder.categories_}
+    for k, name in enumerate(encoder.origins()):
+        if name in groups:
+            groups[name].append(k)
+    return groups

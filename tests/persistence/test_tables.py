@@ -1,0 +1,105 @@
+"""Pipelines that take tables in model files: read back whole, and refused once their parts no longer fit together."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.compose import ColumnTransformer, make_column_selector
+from sklearn.impute import SimpleImputer
+from sklearn.linear_model import LogisticRegression
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import FeatureUnion, make_pipeline
+from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, StandardScaler
+from typer.testing import CliRunner
+
+from holdfast import audit, certify, load, save
+from holdfast.cli.app import app
+
+rng = np.random.default_rng(0)
+X = pd.DataFrame(
+    {"age": rng.integers(18, 80, 60), "income": rng.lognormal(1, 1, 60), "job": rng.choice(list("abc"), 60)}
+)
+X.loc[::9, "income"] = np.nan
+y = np.where((X.age > 45) ^ (X.job == "a"), "yes", "no")
+
+
+def made(words=None, last=None, **options):
+    words = OneHotEncoder(handle_unknown="ignore") if words is None else words
+    numbers = make_pipeline(SimpleImputer(add_indicator=True), StandardScaler())
+    front = ColumnTransformer([("n", numbers, ["age", "income"]), ("w", words, ["job"])], **options)
+    return make_pipeline(front, last or KNeighborsClassifier(3)).fit(X, y)
+
+
+MODELS = {
+    "one-hot": made(),
+    "dropped": made(OneHotEncoder(drop="first"), LogisticRegression()),
+    "ordinal": made(OrdinalEncoder(), sparse_threshold=0, remainder="passthrough"),
+    "union": make_pipeline(
+        SimpleImputer(), FeatureUnion([("a", StandardScaler()), ("b", "passthrough")]), KNeighborsClassifier(1)
+    ).fit(X[["age", "income"]], y),
+}
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_round_trip(tmp_path, name):
+    model = MODELS[name]
+    again, rows = load(save(model, tmp_path / "m.holdfast")), X[list(model.feature_names_in_)][:12]
+    np.testing.assert_array_equal(again.predict(rows), model.predict(rows))
+    one, other = (certify(each, rows, method="lower", witness=False).radius for each in (model, again))
+    np.testing.assert_array_equal(one, other)
+
+
+def _front(model):
+    return model[0].named_transformers_
+
+
+BREAKS = {
+    "a category twice": lambda m: _front(m)["w"].categories_.__setitem__(0, np.array(list("aab"), dtype=object)),
+    "fewer categories": lambda m: _front(m)["w"].categories_.__setitem__(0, np.array(list("ab"), dtype=object)),
+    "a category that is a list": lambda m: _front(m)["w"].categories_[0].__setitem__(0, ["x"]),
+    "an infinite filling": lambda m: _front(m)["n"][0].statistics_.__setitem__(0, np.inf),
+    "an indicator of no column": lambda m: setattr(_front(m)["n"][0].indicator_, "features_", np.array([7])),
+    "columns swapped": lambda m: m[0].transformers_.__setitem__(0, ("n", _front(m)["n"], ["income", "age"])),
+    "a column that is not there": lambda m: m[0].transformers_.__setitem__(1, ("w", _front(m)["w"], [9])),
+    "places that overlap": lambda m: m[0].output_indices_.__setitem__("w", slice(0, 3)),
+    "a weight that is no number": lambda m: setattr(m[0], "transformer_weights", {"n": float("nan")}),
+}
+
+
+@pytest.mark.parametrize("name", BREAKS)
+def test_a_model_that_was_changed_is_refused(tmp_path, name):
+    model = made()
+    BREAKS[name](model)
+    with pytest.raises(ValueError, match=r"must|does not agree|are not|names a column|incomplete"):
+        save(model, tmp_path / "m.holdfast")
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("model", "words"),
+    [
+        (made(OneHotEncoder(min_frequency=0.3, handle_unknown="infrequent_if_exist")), "min_frequency"),
+        (
+            make_pipeline(ColumnTransformer([("n", SimpleImputer(), make_column_selector(dtype_include="number"))]),
+                          KNeighborsClassifier(1)).fit(X, y),
+            "lists of columns",
+        ),
+    ],
+    ids=["counts", "selector"],
+)  # fmt: skip
+def test_what_a_file_cannot_hold_is_said(tmp_path, model, words):
+    with pytest.raises(ValueError, match=words):
+        save(model, tmp_path / "m.holdfast")
+
+
+def test_the_command_line_takes_a_saved_table_model(tmp_path):
+    save(MODELS["one-hot"], tmp_path / "m.holdfast")
+    X.assign(answer=y).to_csv(tmp_path / "rows.csv", index=False)
+    files = [str(tmp_path / "m.holdfast"), str(tmp_path / "rows.csv")]
+    said = CliRunner().invoke(app, ["certify", *files, "--target", "answer"])
+    assert said.exit_code == 0, said.output
+    assert "predictions hold" in said.output
+    said = CliRunner().invoke(app, ["predict", *files])
+    assert said.exit_code == 0, said.output
+    assert len(said.stdout.split()) == 61
+    result = audit(model=load(tmp_path / "m.holdfast"), X=X, y=y, reference=(X, y), budget=10)
+    assert result.certificates["yours"].radius.max() > 0
