@@ -218,7 +218,9 @@ def between(model, low: np.ndarray, high: np.ndarray, count: int, rng) -> np.nda
         at = left + parts[:, None] * (right - left)
         moved = low + at[:, :, None] * (high - low)
         same = (predict(model, moved.reshape(-1, low.shape[1])) == np.tile(said, len(parts))).reshape(at.shape)
-        first = np.argmin(np.vstack([same, np.zeros((1, len(pairs)), bool)]), axis=0)  # the first cut with another answer
+        first = np.argmin(
+            np.vstack([same, np.zeros((1, len(pairs)), bool)]), axis=0
+        )  # the first cut with another answer
         ends = np.vstack([left, at, right])
         left, right = np.take_along_axis(ends, first[None], 0)[0], np.take_along_axis(ends, first[None] + 1, 0)[0]
     back = np.maximum(left - 10.0 ** rng.uniform(-14, -3, size=len(left)), 0.0)
