@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from holdfast.audit.progress import StageProgress, no_progress
+from holdfast.audit.table_columns import in_table_columns
 from holdfast.certificates.certify import DEFAULT_BUDGET
 from holdfast.certificates.threat import Threat
 from holdfast.explanations import Counterfactuals, counterfactuals
@@ -136,7 +137,10 @@ def explain_rows(
 
     def ask(**options) -> Counterfactuals:
         found = counterfactuals(model, some, threat=threat, reference=known, budget=budget, n_jobs=n_jobs, **options)
-        names = [short_name(name) for name in result.feature_names]
+        if key != "yours" or result.encoder is not None:
+            names = list(result.feature_names)
+            found = replace(found, columns=names) if result.encoder is None else in_table_columns(found, result.encoder)
+        names = [short_name(name) for name in found.columns]
         return replace(found, columns=names, prediction=_short(found.prediction), target=_short(found.target))
 
     closest = ask()

@@ -22,7 +22,7 @@ from holdfast.explanations.question import ANY, Question
 from holdfast.explanations.recoded import find_recoded
 from holdfast.explanations.result import Counterfactuals
 from holdfast.explanations.search import Answers
-from holdfast.explanations.tables import as_table, column_names
+from holdfast.explanations.tables import as_rows, as_table, column_names, keep_kinds
 from holdfast.parameters import check_count, check_number
 
 MEMORY = 256.0  # megabytes, as the default of certify
@@ -54,11 +54,14 @@ def counterfactuals(
     model : fitted classifier
         As for :func:`holdfast.certify`.
     X : array-like of shape (n_rows, n_features)
-        Rows as the model takes them.
+        Rows as the model takes them: an array, a data frame (of polars, too: answers are frames of pandas), or a series
+        that is one row of a frame. Columns of whole numbers stay whole, those of True and False, and of words, stay as
+        they are unless the threat says otherwise.
     target : label or array-like of shape (n_rows,), optional
         The class to reach, for all rows or for each; by default any class but the predicted one.
     threat : Threat, optional
-        Which changes are possible, and how they are measured; by default all, by their Euclidean length.
+        Which changes are possible, and how they are measured; by default all of the numbers, by their Euclidean
+        length. Categories that it lets change (``free``, ``categories``) change at no cost.
     n : int, default=1
         Answers for each row.
     slack : float, default=0
@@ -116,9 +119,9 @@ def counterfactuals(
     check_count("counterfactuals", "budget", budget, at_least=0)
     if diverse not in ("features", "points"):
         raise ValueError(f"diverse must be 'features' or 'points'; got {diverse!r}.")
-    voter = voter_for(model, reference)
+    voter, X = voter_for(model, reference), as_rows(X)
     rows = voter.check_rows(X)
-    reading = _read(threat, model, reference, voter)
+    reading = _read(keep_kinds(Threat() if threat is None else threat, X), model, reference, voter)
     reading.check_rows(rows)
     codes = voter.predict(rows)
     targets = target_codes(voter, target, len(rows))
@@ -140,9 +143,9 @@ def counterfactuals(
     )
 
 
-def _read(threat: Threat | None, model, reference, voter: Voter) -> Reading:
+def _read(threat: Threat, model, reference, voter: Voter) -> Reading:
     """The threat in coordinates of encoded rows; what has no meaning here is refused."""
-    given = fitted_threat(Threat() if threat is None else threat, model, reference, voter.feature_names)
+    given = fitted_threat(threat, model, reference, voter.feature_names)
     if given.classes is not None:
         raise ValueError("counterfactuals answers for rows of every class: give it a Threat without classes.")
     return read_for(given, voter)
