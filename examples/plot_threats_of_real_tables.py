@@ -113,8 +113,8 @@ plt.show()
 # %%
 # The whole job, under a threat
 # -----------------------------
-# ``audit`` trains and compares models on the raw table, words included, and its report has both sections: what was allowed
-# to move, and for how many applicants the answer depends on sex.
+# ``audit`` trains and compares models on the raw table, words included, and its report has both sections: what was
+# allowed to move, and for how many applicants the answer depends on sex.
 
 raw = people.assign(sex=np.where(people["sex"] == 1, "m", "f"), repaid=repaid)
 threat = Threat(norm=np.inf, frozen=["age"], only_up=["years_in_job"], free=["sex"])

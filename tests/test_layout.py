@@ -75,6 +75,12 @@ def test_imports_go_one_way(part):
     assert not against
 
 
+def test_folders_of_tests_mirror_the_source():
+    tests = Path(__file__).parent
+    folders = {path.relative_to(SOURCE).parts[0] for path in FILES if len(path.relative_to(SOURCE).parts) > 1}
+    assert not {name for name in folders if not list((tests / name).glob("test_*.py"))}
+
+
 def test_files_are_short():
     lengths = {path.relative_to(SOURCE): path.read_text(encoding="utf-8").count("\n") for path in FILES}
     assert not {str(path): n for path, n in lengths.items() if n > 400}

@@ -2,7 +2,7 @@
 
 python -m benchmarks.frontier run --rounds 20 --folder .bench/frontier     # goes on where it was
 python -m benchmarks.frontier keep --folder .bench/frontier                # finished rows into results/rows.csv
-python -m benchmarks.frontier table
+python -m benchmarks.frontier table --write                                # into results/*.csv and README.md
 """
 
 import argparse
@@ -12,7 +12,7 @@ import pandas as pd
 
 from benchmarks.frontier.cell import Cell, run_cell
 from benchmarks.frontier.methods import METHODS
-from benchmarks.frontier.tables import RESULTS, table
+from benchmarks.frontier.tables import RESULTS, table, write_tables
 from benchmarks.yang.sets import UCI
 from benchmarks.yang.store import CELLS, write
 
@@ -49,11 +49,14 @@ def main() -> None:
     parser.add_argument("--sets", nargs="*", default=SETS)
     parser.add_argument("--methods", nargs="*", default=list(METHODS))
     parser.add_argument("--development", action="store_true", help="other splits, for choosing defaults")
+    parser.add_argument("--write", action="store_true", help="with table: into results/*.csv and README.md")
     given = parser.parse_args()
     if given.command == "run":
         run(given.folder, given.rounds, given.sets, given.methods, given.development, given.first)
     elif given.command == "keep":
         keep(given.folder)
+    elif given.write:
+        write_tables()
     else:
         print(table())
 

@@ -19,7 +19,7 @@ from holdfast import (
 )
 from holdfast.learners import MetricLearner
 from holdfast.search import Ranges
-from holdfast.solvers import ProjectedGradient
+from holdfast.solvers import LBFGS, ProjectedGradient
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ METHODS: dict[str, Method] = {
     "LMNN-LBFGS": Method(LMNN(mu=0.5, perturbation=None)),
     "LDD": Method(LogDetLMNN(solver=ProjectedGradient())),
     "CAP": Method(CappedTraceLMNN(solver=ProjectedGradient())),
-    "SN": Method(SpectralNormLMNN()),
+    "SN": Method(SpectralNormLMNN(solver=LBFGS())),
     "DRIFT": Method(DRIFT()),
     "AML": Method(AML()),
     "LMNN-PL": Method(LMNN(perturbation=_PL)),

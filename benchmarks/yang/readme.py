@@ -5,6 +5,7 @@ from pathlib import Path
 import pandas as pd
 
 from benchmarks.yang.methods import METHODS
+from benchmarks.yang.reasons import reason
 from benchmarks.yang.sets import SETS
 from benchmarks.yang.store import load, published
 from benchmarks.yang.tables import (
@@ -22,7 +23,10 @@ from benchmarks.yang.tables import (
 PAGE = Path(__file__).with_name("README.md")
 BEGIN = "<!-- results: written by `python -m benchmarks.yang readme` -->"
 END = "<!-- end of results -->"
-_SHOWN = {*TITLES, "outperform", "headline", "high_dimensional_isolet", "high_dimensional_mnist", "seconds"}
+_FILES = (
+    "Set by set: " + ", ".join(f"[{title.lower()}](results/tables/{name}.csv)" for name, title in TITLES.items()) + "."
+)
+_SHOWN = {"outperform", "headline", "high_dimensional_isolet", "high_dimensional_mnist"}  # the others are files
 
 
 def refresh(folder: Path) -> None:
@@ -41,10 +45,10 @@ def replaced(page: str, section: str) -> str:
 
 
 def text(rows: pd.DataFrame, folder: Path) -> str:
-    """The section: provenance, coverage, results reproduced and not reproduced, then the tables."""
+    """The section: results reproduced and not reproduced, provenance, coverage, then the tables."""
     if rows.empty:
         return "Nothing has been run yet: there are no rows in `results/`, and so the paper has not been run again."
-    parts = [provenance(rows), coverage(rows), verdict(rows)]
+    parts = [verdict(rows), _FILES, provenance(rows), coverage(rows)]
     for name, title, table, remark in sections(rows):
         if name in _SHOWN:
             parts += [f"### {title}", remark, markdown(table)]
@@ -100,9 +104,15 @@ def verdict(rows: pd.DataFrame) -> str:
     failed = known[~known["reproduced"].astype(bool)]
     lines = [
         f"{row.dataset}, {row.method}, {TITLES.get(row.condition, row.condition).lower()}: "
-        f"{row.mean:.2f}, published {row.published:.2f} ± {row.published_std:.2f}"
+        f"{row.mean - row.ease:.2f}, published {row.published:.2f} ± {row.published_std:.2f}; "
+        + (reason(row.dataset, row.method, row.condition) or "not known")
         for row in failed.itertuples()
     ]
-    not_reproduced = "\n".join(["Not reproduced:", "", *(f"- {line}" for line in lines)]) if lines else ""
+    total = (
+        f"{int(known['reproduced'].sum())} of {len(known)} published cells are within one standard deviation or better."
+    )
+    not_reproduced = "\n".join(["Not reproduced, and why:", "", *(f"- {line}" for line in lines)]) if lines else ""
     head = headline(rows)
-    return "\n\n".join(filter(None, [markdown(frame), not_reproduced, headline_sentence(head) if len(head) else ""]))
+    return "\n\n".join(
+        filter(None, [total, markdown(frame), not_reproduced, headline_sentence(head) if len(head) else ""])
+    )

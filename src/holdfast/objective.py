@@ -36,6 +36,7 @@ class Objective:
         B: np.ndarray | None = None,
         n_jobs: int | None = None,
     ):
+        self.terms = list(terms)
         self._over_R, self._over_S = (
             [(weight, term) for weight, term in terms if isinstance(term, TripletTerm) and term.over == over]
             for over in ("R", "S")

@@ -9,7 +9,7 @@ from sklearn.decomposition import PCA, TruncatedSVD
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.feature_selection import VarianceThreshold
 from sklearn.linear_model import LogisticRegression, Perceptron, RidgeClassifier, SGDClassifier
-from sklearn.neighbors import KNeighborsClassifier, NearestCentroid
+from sklearn.neighbors import KNeighborsClassifier, NearestCentroid, RadiusNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, Normalizer, RobustScaler, StandardScaler
 from sklearn.svm import SVC, LinearSVC
@@ -53,6 +53,13 @@ CLASSIFIERS = {
         for algorithm in ("brute", "kd_tree", "ball_tree")
         for k in (1, 2, 3)
     },
+    "weighted 3": lambda: KNeighborsClassifier(3, weights="distance"),
+    "weighted manhattan 4": lambda: KNeighborsClassifier(4, weights="distance", p=1),
+    "manhattan 3": lambda: KNeighborsClassifier(3, p=1, algorithm="ball_tree"),
+    "minkowski 1": lambda: KNeighborsClassifier(1, p=3, algorithm="brute"),
+    "chebyshev 3": lambda: KNeighborsClassifier(3, p=np.inf),
+    "within": lambda: RadiusNeighborsClassifier(1.5, outlier_label="most_frequent"),
+    "within, weighted": lambda: RadiusNeighborsClassifier(1.0, weights="distance", p=1, outlier_label="most_frequent"),
     "centroid": NearestCentroid,
     "logistic": LogisticRegression,
     "linear svc": LinearSVC,
@@ -82,18 +89,25 @@ class Setup:
     witness: bool = True  # without, no witness can shorten a radius that is too long
 
 
-setups = st.builds(
-    Setup,
-    seed=st.integers(0, 2**32 - 1),
-    steps=st.sampled_from(sorted(STEPS)),
-    classifier=st.sampled_from(sorted(CLASSIFIERS)),
-    data=st.sampled_from(DATA),
-    exponent=st.integers(0, 8),
-    norm=st.sampled_from(NORMS),
-    threat=st.sampled_from(THREATS),
-    budget=st.sampled_from([0, 20, 200]),
-    witness=st.booleans(),
-)
+DISTANCES = [name for name in CLASSIFIERS if name.startswith(("weighted", "manhattan", "minkowski", "cheb", "within"))]
+
+
+def _draw(classifiers) -> st.SearchStrategy[Setup]:
+    return st.builds(
+        Setup,
+        seed=st.integers(0, 2**32 - 1),
+        steps=st.sampled_from(sorted(STEPS)),
+        classifier=st.sampled_from(sorted(classifiers)),
+        data=st.sampled_from(DATA),
+        exponent=st.integers(0, 8),
+        norm=st.sampled_from(NORMS),
+        threat=st.sampled_from(THREATS),
+        budget=st.sampled_from([0, 20, 200]),
+        witness=st.booleans(),
+    )
+
+
+setups, by_distance = _draw(CLASSIFIERS), _draw(DISTANCES)
 
 
 def table(setup: Setup, rng, n: int = 50) -> tuple[np.ndarray, np.ndarray]:

@@ -88,7 +88,7 @@ STEPS = {
         )
     ],
 }
-POSITIVE = ("power of positives", "log1p", "log, scaled", "sqrt")
+ABOVE = {"power of positives": 0.0, "log1p": -1.0, "log, scaled": 0.0, "sqrt": -5e-324}  # domains
 CLASSIFIERS = {
     "holdfast 1": lambda: CertifiedKNeighborsClassifier(n_neighbors=1),
     "holdfast 3": lambda: CertifiedKNeighborsClassifier(n_neighbors=3),
@@ -156,7 +156,7 @@ def table(case: TableCase, rng, n: int = 60) -> tuple[pd.DataFrame, np.ndarray]:
         Z = np.round(Z)
     elif case.data == "offset":
         Z = Z + 10.0 ** rng.integers(3, 6)
-    if case.steps in POSITIVE:
+    if case.steps in ABOVE:
         Z = np.abs(Z) + 1.0
     Z *= {"tiny": 2.0**-30, "huge": 2.0**30}.get(case.data, 1.0)
     frame = pd.DataFrame(Z, columns=NUMBERS).assign(w=w.astype(object), c=c.astype(float))
@@ -173,8 +173,8 @@ class Numbers:
     Cells with gaps keep them, whatever the numbers are.
     """
 
-    def __init__(self, model, frame: pd.DataFrame, dress):
-        self.model, self.frame, self.dress = model, frame, dress
+    def __init__(self, model, frame: pd.DataFrame, dress, above: float):
+        self.model, self.frame, self.dress, self.above = model, frame, dress, above
         self.gaps = frame[NUMBERS].isna().to_numpy()
 
     def rows(self) -> np.ndarray:
@@ -189,13 +189,28 @@ class Numbers:
         return self.dress(frame.assign(**dict(zip(NUMBERS, numbers.T, strict=True))))
 
     def predict(self, rows: np.ndarray) -> np.ndarray:
-        """The model's own answers."""
-        return self.model.predict(self.given(rows))
+        """The model's own answers; "refused" where it has none, outside of the domain of a map."""
+        out = np.full(len(rows), "refused", dtype=object)
+        inside = np.flatnonzero(self._inside(rows))
+        if not inside.size:
+            return out
+        try:
+            out[inside] = self.model.predict(self.given(rows[inside]))
+        except ValueError:  # a map that overflows
+            inside = inside[np.isfinite(self.image(rows[inside])).all(axis=1)]
+            if inside.size:
+                out[inside] = self.model.predict(self.given(rows[inside]))
+        return out
 
     def image(self, rows: np.ndarray) -> np.ndarray:
-        """Rows in the space of the vote."""
-        Z = self.model[:-1].transform(self.given(rows))
-        return np.asarray(Z.toarray() if hasattr(Z, "toarray") else Z, dtype=float)
+        """Rows in the space of the vote; NaN outside of the domain of a map."""
+        inside = self._inside(rows)
+        Z = self.model[:-1].transform(self.given(np.where(inside[:, None], rows, self.rows()[:1])))
+        return np.where(inside[:, None], np.asarray(Z.toarray() if hasattr(Z, "toarray") else Z, dtype=float), np.nan)
+
+    def _inside(self, rows: np.ndarray) -> np.ndarray:
+        which = np.clip(np.rint(rows[:, -1]), 0, len(self.frame) - 1).astype(int)
+        return (self.gaps[which] | (rows[:, :-1] > self.above)).all(axis=1)
 
 
 def limits_for(case: TableCase, frame: pd.DataFrame, rng) -> tuple[Limits, dict, list[str]]:
@@ -255,7 +270,8 @@ def _attack(case: TableCase) -> Tally:
     limits, named, changing = limits_for(case, frame, rng)
     if case.dress == "array":
         named = _by_number(named)
-    numbers = Numbers(model, frame, dress)
+    above = ABOVE.get(case.steps, -np.inf)
+    numbers = Numbers(model, frame, dress, above)
     rows = _rows(numbers, limits, rng)
     options = {"at": float(rng.choice([0.01, 0.3])) * _size(limits, frame)} if case.verdict else {}
     given = numbers.given(rows)
@@ -264,13 +280,14 @@ def _attack(case: TableCase) -> Tally:
     if certificate is None:
         return tally
     _check_witnesses(tally, numbers, rows, certificate, limits, changing)
+    found = np.isfinite(certificate.upper)
     for variant in _variants(frame, rows, changing, rng):
-        numbers = Numbers(model, variant, dress)
+        numbers = Numbers(model, variant, dress, above)
         own = rows.copy()
         own[:, -1] = np.arange(len(rows))
         seen = SimpleNamespace(
             radius=certificate.radius, prediction=certificate.prediction,
-            adversarial=np.where(np.isfinite(certificate.upper)[:, None], _matrix(certificate.adversarial, own), np.nan),
+            adversarial=np.where(found[:, None], _matrix(certificate.adversarial, own), np.nan),
         )  # fmt: skip
         points = np.column_stack([frame[NUMBERS].fillna(0.0), rng.integers(len(rows), size=len(frame))])
         tally.add(attack_radius(numbers, own, seen, limits, points, rng, rounds=3, singles=4))
@@ -280,12 +297,12 @@ def _attack(case: TableCase) -> Tally:
 def _rows(numbers: Numbers, limits: Limits, rng) -> np.ndarray:
     """Rows of the data, moved ones, and some near a boundary between rows of the same words."""
     everything = numbers.rows()
-    fresh = everything[rng.integers(len(everything), size=5)]
-    fresh[:, :2] += 0.3 * rng.normal(size=(5, 2)) * everything[:, :2].std(axis=0)
+    fresh = everything[rng.integers(len(everything), size=3)]
+    fresh[:, :2] += 0.3 * rng.normal(size=(3, 2)) * everything[:, :2].std(axis=0)
     low = everything[rng.integers(len(everything), size=40)]
     high = everything[rng.integers(len(everything), size=40)]
     high[:, -1] = low[:, -1]
-    rows = np.vstack([fresh, everything[:2], between(numbers, low, high, 4, rng)])
+    rows = np.vstack([fresh, everything[:1], between(numbers, low, high, 3, rng)])
     if limits.relations is not None:
         A, b = limits.relations
         rows = rows[(rows @ A.T < b).all(axis=1)]
@@ -331,7 +348,7 @@ def _check_witnesses(tally: Tally, numbers: Numbers, rows, certificate, limits: 
     own = rows[found]
     where = _matrix(moved, own)
     tally.expect(bool(_allowed(limits, where, own).all()), "a witness is not possible")
-    answers = numbers.model.predict(numbers.dress(moved.astype({name: float for name in NUMBERS})))
+    answers = numbers.model.predict(numbers.dress(moved.astype(dict.fromkeys(NUMBERS, float))))
     for i, answer in enumerate(answers):
         tally.expect(answer != certificate.prediction[found[i]], f"witness {found[i]} does not change the answer")
 

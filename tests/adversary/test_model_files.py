@@ -11,11 +11,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 from sklearn.datasets import load_iris
-from sklearn.decomposition import PCA
+from sklearn.decomposition import PCA, TruncatedSVD
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.feature_selection import VarianceThreshold
+from sklearn.linear_model import LogisticRegression
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import MinMaxScaler, Normalizer, RobustScaler, StandardScaler
+from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, Normalizer, RobustScaler, StandardScaler
 
 from holdfast import LMNN, CertifiedKNeighborsClassifier, CertifiedPrototypeClassifier, ProxyNCA, load, save
 from holdfast.datasets import TableEncoder
@@ -36,6 +38,8 @@ MODELS = {
         Normalizer(), CertifiedPrototypeClassifier(ProxyNCA(random_state=np.random.RandomState(0)))
     ),
     "table": make_pipeline(TableEncoder(), RobustScaler(), CertifiedKNeighborsClassifier(n_neighbors=5)),
+    "pruned": make_pipeline(MaxAbsScaler(), TruncatedSVD(3), CertifiedKNeighborsClassifier(n_neighbors=3, prune=0.05)),
+    "linear": make_pipeline(VarianceThreshold(), StandardScaler(), LogisticRegression()),
     "kd_tree": make_pipeline(StandardScaler(), PCA(2, whiten=True), KNeighborsClassifier(3, algorithm="kd_tree")),
     "ball_tree": make_pipeline(
         MinMaxScaler(),

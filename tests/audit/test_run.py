@@ -37,7 +37,7 @@ def test_result_is_whole(result):
     assert result.classes == ["no", "yes"]
     assert result.settings["robust"]["family"] in FAMILIES
     assert result.settings["class_weight"] is None
-    assert result.methods["robust"].startswith("Chosen: ")
+    assert result.methods["robust"].endswith(" (chosen)")
     assert len(result.data_hash) == 64
     notes = " ".join(result.notes)
     assert "15 missing numbers" in notes

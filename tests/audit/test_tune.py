@@ -26,7 +26,9 @@ def test_the_choice_is_that_of_the_search(rows):
         X, y, families=["linear", "lmnn"], threat=threat, n_draws=2, random_state=3, n_jobs=2, stage="here",
         progress=lambda *told: seen.append(told),
     )  # fmt: skip
-    search = RobustClassifierCV(0.5, threat, ["linear", "lmnn"], n_draws=2, random_state=3, refit=False)
+    search = RobustClassifierCV(
+        0.5, threat, ["linear", "lmnn"], n_draws=2, objective="certified", random_state=3, refit=False
+    )
     search.fit(StandardScaler().fit_transform(X), y)
     assert settings == search.best_params_
     assert repr(model) == repr(search.best_estimator_)

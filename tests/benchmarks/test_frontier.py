@@ -3,7 +3,7 @@ import pandas as pd
 from benchmarks.frontier.__main__ import keep, run
 from benchmarks.frontier.cell import Cell, run_cell
 from benchmarks.frontier.data import development_round, table_round
-from benchmarks.frontier.tables import table
+from benchmarks.frontier.tables import README, RESULTS, overall, per_set, table
 
 
 def test_development_splits_are_not_those_of_the_table():
@@ -14,9 +14,12 @@ def test_development_splits_are_not_those_of_the_table():
 
 def test_a_cell_certifies_no_more_than_it_gets_right(tmp_path):
     rows = run_cell(Cell("iris", "linear SVM", 0))
-    values = [row["value"] for row in rows]
-    assert [row["radius"] for row in rows] == [0.0, 0.1, 0.2, 0.3]
+    certified = [row for row in rows if row["score"] != "not changed"]
+    assert [row["radius"] for row in certified] == [0.0, 0.1, 0.2, 0.3]
+    values = [row["value"] for row in certified]
     assert values == sorted(values, reverse=True)
+    seen = [row["value"] for row in rows if row["score"] == "not changed"]
+    assert seen == values[1:]  # a linear model is certified exactly
 
 
 def test_a_run_goes_on_where_it_was(tmp_path, capsys, monkeypatch):
@@ -29,10 +32,17 @@ def test_a_run_goes_on_where_it_was(tmp_path, capsys, monkeypatch):
 
     monkeypatch.setattr(command, "RESULTS", tmp_path)
     keep(tmp_path)
-    assert len(pd.read_csv(tmp_path / "rows.csv")) == 5
+    assert len(pd.read_csv(tmp_path / "rows.csv")) == 8
 
 
 def test_the_table_reads_the_rows_that_are_kept():
     text = table()
     assert "RobustClassifierCV" in text
     assert "LMNN-PL" in text
+
+
+def test_the_tables_on_the_pages_are_those_of_the_rows():
+    readme = README.read_text(encoding="utf-8")
+    assert table() in readme
+    for name, made in (("overall", overall()), ("per_set", per_set())):
+        assert (RESULTS / f"{name}.csv").read_text(encoding="utf-8") == made.to_csv(index=False)

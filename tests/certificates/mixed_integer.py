@@ -13,6 +13,22 @@ def milp_radius(problem: NeighborProblem, u, y: int, x) -> float:
     return min((_radius(problem, u, y, x, c, lead) for c, lead in _ways(problem, y)), default=np.inf)
 
 
+def milp_loses(problem: NeighborProblem, u, y: int, x, at: float) -> bool:
+    """Whether the vote may be lost by a move of a size of up to ``at``."""
+    for c, lead in _ways(problem, y):
+        cost, A, b, low, high, whole, sums = _program(problem, u, y, x, c, lead)
+        inside = LinearConstraint(cost[None], -np.inf, at)  # the cost is the size
+        found = milp(
+            0.0 * cost,
+            integrality=whole,
+            bounds=(low, high),
+            constraints=[LinearConstraint(A, b, np.inf), sums, inside],
+        )
+        if found.x is not None:
+            return True
+    return False
+
+
 def _ways(problem, y):
     """(class, whether it only draws level and has the nearest point): every way in which y does not win."""
     for c in set(problem.labels.tolist()) - {y}:
@@ -21,7 +37,7 @@ def _ways(problem, y):
             yield c, True
 
 
-def _radius(problem, u, y, x, c, lead) -> float:
+def _program(problem, u, y, x, c, lead):
     """Variables: δ (d), t (d or 1), τ, whether each point votes (n), whether it leads (n)."""
     U, T, labels, k = problem.points, problem.T, problem.labels, problem.n_neighbors
     n, d = len(U), T.shape[1]
@@ -77,12 +93,19 @@ def _radius(problem, u, y, x, c, lead) -> float:
     A, b = np.array(rows), np.array(least)
     whole = np.zeros(total)
     whole[at_in:] = 1
+    return cost, A, b, low, high, whole, LinearConstraint(count, equal, equal)
+
+
+def _radius(problem, u, y, x, c, lead) -> float:
+    """The least cost of the program of one way to lose."""
+    cost, A, b, low, high, whole, sums = _program(problem, u, y, x, c, lead)
     found = milp(
         cost, integrality=whole, bounds=(low, high), options={"mip_rel_gap": 1e-9},
-        constraints=[LinearConstraint(A, b, np.inf), LinearConstraint(count, equal, equal)],
+        constraints=[LinearConstraint(A, b, np.inf), sums],
     )  # fmt: skip
     if found.x is None:
         return np.inf
-    low[at_in:] = high[at_in:] = np.round(found.x[at_in:])  # the same choice, without the tolerance of big constants
+    chosen = whole == 1
+    low[chosen] = high[chosen] = np.round(found.x[chosen])  # the same choice, without the tolerance of big constants
     exact = linprog(cost, A_ub=-A, b_ub=-b, bounds=np.column_stack([low, high]), method="highs")
     return float(exact.fun) if exact.status == 0 else float(found.fun)

@@ -307,7 +307,7 @@ def test_a_stopped_audit_leaves_no_report(tmp_path, how, code):
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     ) as process:
         os.close(theirs)
-        while "Tuning the" not in screen.seen and process.poll() is None:
+        while "Tuning LMNN" not in screen.seen and process.poll() is None:
             time.sleep(0.05)
         process.send_signal(how)
         process.communicate()

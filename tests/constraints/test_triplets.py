@@ -96,10 +96,25 @@ def test_search_crosses_tiles(monkeypatch):
     rng = np.random.default_rng(1)
     X, y = rng.normal(size=(100, 4)), rng.integers(0, 2, 100)
     whole = nearest_by_class(X, y, 2, 3)
-    monkeypatch.setattr(search, "_ROWS", 7)
-    monkeypatch.setattr(search, "_COLUMNS", 11)
+    monkeypatch.setattr(search, "_TILE_ROWS", 7)
+    monkeypatch.setattr(search, "_TILE_COLUMNS", 11)
     for cut, uncut in zip(nearest_by_class(X, y, 2, 3), whole, strict=True):
         np.testing.assert_array_equal(cut, uncut)
+
+
+@pytest.mark.parametrize("few", [0, 1 << 20])
+def test_either_precision_finds_the_same(monkeypatch, few):
+    """Few points are searched in double precision at once; the neighbours and their order are those of many."""
+    from holdfast.constraints import search
+
+    rng = np.random.default_rng(2)
+    X, y = np.round(3 * rng.normal(size=(150, 3))), rng.integers(0, 3, 150)  # whole numbers: many are equally far
+    monkeypatch.setattr(search, "_FEW", few)
+    D = ((X[:, None] - X[None]) ** 2).sum(axis=2) + np.where(np.eye(150), np.inf, 0.0)
+    same, other = nearest_by_class(X, y, 4, 6)
+    for found, mask in ((same, y[:, None] == y), (other, y[:, None] != y)):
+        order = np.argsort(np.where(mask, D, np.inf), axis=1, kind="stable")[:, : found.shape[1]]
+        np.testing.assert_array_equal(found, order)
 
 
 def test_knn_triplets_are_the_definition():

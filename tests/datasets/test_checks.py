@@ -79,6 +79,12 @@ def test_a_column_that_decides_the_target(frame):
     assert found["cause", "leak"].flag == "--drop cause"
 
 
+def test_a_column_to_leave_out_has_no_other_flag(frame):
+    """A leak in two values: it is no code to freeze as well."""
+    found = check_dataset(open_data(frame.assign(after=(frame["y"] == frame["y"].iloc[0]).astype(float)), "y"))
+    assert [f.flag for f in found if f.column == "after"] == ["--drop after"]
+
+
 def test_declared_columns_are_not_remarked_on(frame):
     with_code = frame.assign(smoker=np.arange(N) % 3 % 2, seen="2024-01-31")
     assert findings(with_code, categorical=["smoker"], dates=["seen"]) == {}
@@ -106,7 +112,7 @@ def test_all_at_once_with_the_flags_to_paste(frame):
 
 def test_described_by_kind():
     told = describe([Finding(name, "code", "has two values", f"--categorical {name}") for name in "ab"])
-    assert told == ["Columns 'a', 'b' has two values: --categorical a --categorical b."]
+    assert told == ["Columns 'a', 'b': each has two values: --categorical a --categorical b."]
 
 
 def test_repairs(frame):

@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from sklearn.base import clone
 from sklearn.datasets import load_iris, make_classification
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import cross_val_score
@@ -47,12 +48,16 @@ def test_every_family_was_tried_to_the_end(search):
 def test_the_best_is_what_the_tie_rule_says(search):
     results = search.cv_results_
     last = np.flatnonzero(results["rung"] == results["rung"].max())
-    best = results["mean_certified"][last].max()
-    equal = last[results["mean_certified"][last] >= best - 0.01 - 1e-9]
+    np.testing.assert_allclose(
+        results["mean_test_score"], 0.7 * results["mean_certified"] + 0.3 * results["mean_accuracy"]
+    )
+    best = results["mean_test_score"][last].max()
+    equal = last[results["mean_test_score"][last] >= best - 0.01 - 1e-9]
     assert search.best_index_ in equal
     assert results["mean_accuracy"][search.best_index_] == results["mean_accuracy"][equal].max()
     assert search.best_params_ == results["params"][search.best_index_]
     assert search.best_certified_ == results["mean_certified"][search.best_index_]
+    assert repr(search.candidate(search.best_index_)) == repr(clone(search.best_estimator_))
 
 
 @pytest.mark.parametrize("threat", [None, Threat(np.inf, frozen=[0]), Threat(lower=-2.5)], ids=["L2", "Linf", "box"])

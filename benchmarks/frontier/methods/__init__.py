@@ -12,6 +12,7 @@ from benchmarks.frontier.methods import (
 #: Each is a function of the radius and a seed that returns a classifier to fit.
 METHODS = {
     "logistic regression": logistic_regression.make,
+    "logistic regression, w = 1": logistic_regression.make_certified,
     "linear SVM": linear_svm.make,
     "gradient boosting": gradient_boosting.make,
     "Euclidean k-NN": euclidean.make,

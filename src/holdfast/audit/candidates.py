@@ -103,7 +103,7 @@ def _chosen(training: Training) -> Fitted:
     found = _tuned(training, True, None, "Choosing a model")
     if "family" not in found.settings:  # not tuned
         return found
-    return replace(found, method=f"Chosen: {label(found.settings)}")
+    return replace(found, method=f"{label(found.settings)} (chosen)")
 
 
 def _tuned(training: Training, robust: bool, families, stage: str) -> Fitted:

@@ -20,7 +20,7 @@ from holdfast.search.families import Recipe
 from holdfast.terms import Perturbation
 
 TUNINGS = ("certified", "accuracy", "none")
-_OBJECTIVES = {"certified": "certified", "accuracy": 0.0}
+_OBJECTIVES: dict[str, str | float] = {"certified": "certified", "accuracy": 0.0}
 _MUS = (0.1, 0.3, 0.5, 0.7, 0.9)  # all that is tuned without a perturbation loss
 _FOLDS = 5
 _RARE = 0.2  # share of the rarest class below which classes count alike

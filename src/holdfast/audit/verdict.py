@@ -110,7 +110,10 @@ def verdict(
         reason, tone = _difference(own, others[0])
         reasons.append(reason)
     reasons += _cleaner(own, others)
-    return _finish(sentence, [*reasons, *_undecided(own, others), rows], tone, best)
+    open_ = _undecided(own, others)
+    if tone == "better" and any("may hold more" in each for each in open_):
+        tone = "unclear"
+    return _finish(sentence, [*reasons, *open_, rows], tone, best)
 
 
 def _finish(sentence: str, reasons: list[str], tone: str, best: str) -> Verdict:

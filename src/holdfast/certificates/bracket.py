@@ -25,6 +25,7 @@ _NODES = 200  # of the search for a way through a normalisation
 _WAYS = (1.2, 3.0)  # how far these ways are followed
 _TANGENTS = 3  # how often the way is found again
 _PUSHES = (0.0, 1e-9, 1e-7, 1e-5, 1e-3)  # a hair beyond the boundary, if need be; each is checked by predict
+_PARTS = (1.0, 0.6)  # of the size of a verdict: where the ways are looked at
 _ROUNDINGS = ("nearest", "outward", "inward")  # of features that are whole numbers, one after the other
 
 Progress = Callable[[int, int], object]
@@ -119,7 +120,7 @@ def _bracket(voter: Voter, moves: Moves, rows: np.ndarray, codes: np.ndarray, ef
     many = isinstance(voter, NeighborVoter) and len(voter.points) >= _MANY
     step = 4 * _BLOCK if many else _BLOCK
     after = voter.fold.after
-    relaxed = moves.relaxed(rows)
+    relaxed = moves.relaxed()
     problem = voter.problem(voter.fold.before, relaxed) if after is None else voter.problem(after, Moves())
     parts = []
     for start in range(0, len(rows), step):
@@ -148,7 +149,7 @@ def _bounds(
             problem, voter.fold(rows), codes, rows,
             fast=effort.fast, budget=effort.budget, n_jobs=effort.n_jobs, memory=effort.memory,
         )  # fmt: skip
-    lower = radii_before_normalizer(problem, voter.fold, moves, rows, codes)
+    lower = radii_before_normalizer(problem, voter.fold, moves, rows, codes, effort.fast)
     return Bounds(lower, np.full(len(rows), np.inf), np.full(rows.shape, np.nan))
 
 
@@ -186,6 +187,8 @@ def _with_witnesses(
         best[hit] = moved[changed]
         size[hit] = moves.lengths(best[hit] - rows[hit])
     loose = np.flatnonzero(~meet(bounds.lower, size))
+    if (at := effort.budget.at) is not None:  # where the verdict is known, no closer witness is needed
+        loose = loose[(bounds.lower[loose] <= at) & (size[loose] > at) & (at > 0)]
     if loose.size:
         ends = list(_ends(voter, moves, rows[loose], codes[loose], effort.n_jobs))
         if voter.encoding.warps or isinstance(voter, DistanceVoter):
@@ -197,9 +200,11 @@ def _with_witnesses(
         affine = voter.fold.after is None and not voter.encoding.warps
         if (many or not plain) and simple and affine and isinstance(voter, NeighborVoter):
             walked = walk(voter, rows[loose], codes[loose], ends, moves.lengths, effort.n_jobs)
+        elif at is not None:
+            walked = _within(voter, problem, moves, rows[loose], codes[loose], ends, at)
         else:
-            # Decoded rows take the model long: the vote of the fold shows the way, and what it finds is checked below.
-            predict = voter.predict if plain else lambda moved: problem.vote(voter.fold(moved))
+            # What this finds is checked below.
+            predict = _guide(voter, problem)
             project = None if simple else moves.enforce
             walked = segment(predict, rows[loose], codes[loose], ends, moves.lengths, project)
         found = np.flatnonzero(np.isfinite(walked).all(axis=1))
@@ -208,7 +213,29 @@ def _with_witnesses(
         length = np.where(np.isfinite(walked).all(axis=1), moves.lengths(walked - rows[loose]), np.inf)
         better = length < size[loose]
         best[loose[better]], size[loose[better]] = walked[better], length[better]
+    best[np.isinf(size)] = np.nan  # none was found, or its size is beyond float64
     return Bounds(np.minimum(bounds.lower, size), size, best)
+
+
+def _guide(voter: Voter, problem: Problem) -> Callable[[np.ndarray], np.ndarray]:
+    """Predictions that show the way; decoded rows take the model long, so there it is the vote of the fold."""
+    return voter.predict if voter.encoding.plain else lambda moved: problem.vote(voter.fold(moved))
+
+
+def _within(voter: Voter, problem: Problem, moves: Moves, rows, codes, ends, at: float) -> np.ndarray:
+    """Rows with another answer on the ways to ``ends``, no farther than a size; NaN where none was met."""
+    found, predict = np.full(rows.shape, np.nan), _guide(voter, problem)
+    for end in ends:
+        size = moves.lengths(end - rows)
+        for part in _PARTS:
+            left = np.flatnonzero(np.isnan(found[:, 0]) & np.isfinite(end).all(axis=1) & (size > 0))
+            if not left.size:
+                break
+            share = np.minimum(part * at * (1.0 - 1e-12) / size[left], 1.0)  # 1e-12: however its length is summed
+            moved = moves.enforce(rows[left] + share[:, None] * (end[left] - rows[left]), rows[left])
+            hit = predict(moved) != codes[left]
+            found[left[hit]] = moved[hit]
+    return found
 
 
 def is_witness(voter: Voter, moves: Moves, rows: np.ndarray, moved: np.ndarray, codes: np.ndarray) -> np.ndarray:

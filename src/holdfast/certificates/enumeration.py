@@ -13,7 +13,7 @@ import numpy as np
 
 from holdfast.certificates.bracket import Bracket, Effort, Progress, bracket, changes
 from holdfast.certificates.certificate import meet
-from holdfast.certificates.lattice import coarse_columns, offsets
+from holdfast.certificates.lattice import FEW_PLACES, PLACES, coarse_columns, offsets
 from holdfast.certificates.moves import Moves
 from holdfast.certificates.norms import L1, L2, LInf
 from holdfast.certificates.problems import Budget
@@ -181,7 +181,8 @@ def _on_lattice(voter: Voter, moves: Moves, rows: np.ndarray, relaxed: Bracket, 
     if not isinstance(moves.norm, LInf):  # the verdict at one size is not that of the rest at the same size
         effort = replace(effort, budget=Budget(effort.budget.nodes))
     out = Bracket(relaxed.radius.copy(), relaxed.upper.copy(), relaxed.adversarial.copy(), relaxed.codes)
-    for chosen, at, reach, owner, places in _lattice_blocks(moves, rows, relaxed, open_, effort.budget.at):
+    most = FEW_PLACES if voter.encoding.warps else PLACES  # behind monotone maps a place takes a row's time
+    for chosen, at, reach, owner, places in _lattice_blocks(moves, rows, relaxed, open_, effort.budget.at, most):
         fine = np.asarray(moves.integer) & ~chosen
         frozen = chosen if moves.frozen is None else moves.frozen | chosen
         rest = replace(moves, frozen=frozen, integer=fine if fine.any() else None)
@@ -201,7 +202,7 @@ def _on_lattice(voter: Voter, moves: Moves, rows: np.ndarray, relaxed: Bracket, 
 
 
 def _lattice_blocks(
-    moves: Moves, rows: np.ndarray, relaxed: Bracket, open_: np.ndarray, size: float | None
+    moves: Moves, rows: np.ndarray, relaxed: Bracket, open_: np.ndarray, size: float | None, most: int
 ) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]]:
     """``(chosen, at, reach, owner, places)``: rows with the same chosen columns, and their places, some at a time."""
     waiting: dict[bytes, list] = {}
@@ -213,8 +214,8 @@ def _lattice_blocks(
 
     for row in open_:
         lower, upper = relaxed.radius[row], relaxed.upper[row]
-        chosen = coarse_columns(moves, rows[row], upper if size is None else min(upper, size))
-        places, reach = offsets(replace(moves, integer=chosen), rows[row], lower, upper, size)
+        chosen = coarse_columns(moves, rows[row], upper if size is None else min(upper, size), most)
+        places, reach = offsets(replace(moves, integer=chosen), rows[row], lower, upper, size, most)
         if reach > lower:
             waiting.setdefault(chosen.tobytes(), []).append((int(row), reach, places))
             if sum(len(each[2]) for each in waiting[chosen.tobytes()]) > _PLACES:

@@ -6,11 +6,12 @@ import numpy as np
 
 from holdfast.certificates.moves import Moves
 
+FEW_PLACES = 8  # the same, where every one of them is dear
 PLACES = 256  # choices of whole numbers of one row; with more the relaxed bound stands
 _DOUBLINGS = 40  # of a size, while few whole numbers are within it
 
 
-def coarse_columns(moves: Moves, x: np.ndarray, size: float) -> np.ndarray:
+def coarse_columns(moves: Moves, x: np.ndarray, size: float, most_places: int = PLACES) -> np.ndarray:
     """The whole numbers whose choices within a size are few: those with the largest steps, as many as fit.
 
     The others count as any number, which is sound, and costs little where a step is small. All of them if even those
@@ -28,7 +29,7 @@ def coarse_columns(moves: Moves, x: np.ndarray, size: float) -> np.ndarray:
         room = np.minimum(high, x[columns] + size * unit[columns]) - np.maximum(low, x[columns] - size * unit[columns])
         counts = np.floor(room) + 2.0
         order = np.argsort(unit[columns], kind="stable")
-        few = np.cumprod(counts[order]) <= PLACES
+        few = np.cumprod(counts[order]) <= most_places
     if not few.any():
         return integer
     out = np.zeros(len(x), bool)
@@ -36,7 +37,9 @@ def coarse_columns(moves: Moves, x: np.ndarray, size: float) -> np.ndarray:
     return out
 
 
-def offsets(moves: Moves, x: np.ndarray, radius: float, upper: float, at: float | None) -> tuple[np.ndarray, float]:
+def offsets(
+    moves: Moves, x: np.ndarray, radius: float, upper: float, at: float | None, most_places: int = PLACES
+) -> tuple[np.ndarray, float]:
     """Rows with other whole numbers, of a price up to ``reach``, and that size; only the whole numbers differ.
 
     Parameters
@@ -47,6 +50,7 @@ def offsets(moves: Moves, x: np.ndarray, radius: float, upper: float, at: float 
         Bounds that are known: sizes of no interest below and above.
     at : float or None
         The only size of interest, if there is one.
+    most_places : int
 
     Returns
     -------
@@ -64,7 +68,7 @@ def offsets(moves: Moves, x: np.ndarray, radius: float, upper: float, at: float 
         least = np.ceil(np.maximum(low, x[columns] - size * unit * (1 + 1e-9)))
         most = np.floor(np.minimum(high, x[columns] + size * unit * (1 + 1e-9)))
         counts = np.maximum(most - least + 1, 0) + (x[columns] != np.rint(x[columns]))
-        if not np.isfinite(counts).all() or np.prod(np.maximum(counts, 1)) > PLACES:
+        if not np.isfinite(counts).all() or np.prod(np.maximum(counts, 1)) > most_places:
             return None
         return [
             np.unique(np.append(np.arange(a, b + 1), v)) for a, b, v in zip(least, most, x[columns], strict=True)

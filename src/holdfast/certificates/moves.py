@@ -7,7 +7,7 @@ import numpy as np
 
 from holdfast.certificates.integers import on_lattice, to_lattice
 from holdfast.certificates.norms import L2, Norm
-from holdfast.certificates.relations import Relations
+from holdfast.certificates.relations import TOLERANCE, Relations
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,6 +25,9 @@ class Moves:
     frozen, only_up, only_down : bool ndarrays of shape (d,) or None
     relations : tuple of ndarrays (A, b), of shapes (n_relations, d) and (n_relations,), or None
         ``A (x + δ) ≤ b``: the moved row keeps them. Dropping them keeps a lower bound sound.
+    slack : float
+        The part of the sizes that are added by which relations are raised, for each row by its own sizes: a larger set
+        of moves, in which no rounding of a row decides (Lemma V3).
     integer : bool ndarray of shape (d,) or None
         Features whose moved values are whole numbers. The engines leave this out, which is sound; witnesses keep it.
     """
@@ -38,6 +41,7 @@ class Moves:
     only_down: np.ndarray | None = None
     relations: tuple[np.ndarray, np.ndarray] | None = None
     integer: np.ndarray | None = None
+    slack: float = 0.0
 
     @property
     def confined(self) -> bool:
@@ -138,8 +142,13 @@ class Moves:
             inside[inside] = Relations(*self.relations).kept(moved[inside], rows[inside])
         return inside
 
-    def relaxed(self, rows: np.ndarray) -> "Moves":
+    def relaxed(self) -> "Moves":
         """The same moves for the engines: relations with room for the rounding of every row, which is sound."""
-        if self.relations is None:
-            return self
-        return replace(self, relations=Relations(*self.relations).relaxed(rows))
+        return self if self.relations is None else replace(self, slack=2.0 * TOLERANCE)
+
+    def relation_room(self, inputs: np.ndarray | None) -> np.ndarray:
+        """What is left of every relation at each input: (m, n_relations)."""
+        assert self.relations is not None
+        if inputs is None:
+            raise ValueError("Relations are on the moved inputs: the engine needs inputs as well as queries.")
+        return Relations(*self.relations).room(inputs, self.slack)

@@ -5,6 +5,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from holdfast.numerics.sums import product_by_rows
+
 # A row may break a relation by this part of the sizes that are added, as 0.1 + 0.2 = 0.3 does: of sums of up to
 # a million terms rounding is less.
 TOLERANCE = 1e-9
@@ -32,11 +34,10 @@ class Relations(NamedTuple):
         """A mask (m, n_relations) of the relations that a row breaks by more than rounding can."""
         return rows @ self.A.T - self.b > TOLERANCE * self.sizes(rows)
 
-    def relaxed(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """``(A, b')`` with ``b' ≥ b``, so that no rounding of a row decides: a larger set of moves (Lemma V3)."""
-        if not len(rows):
-            return self.A, self.b
-        return self.A, self.b + 2.0 * TOLERANCE * self.sizes(rows).max(axis=0)
+    def room(self, rows: np.ndarray, slack: float) -> np.ndarray:
+        """``b − A z``, raised by a part of the sizes that are added: of every row alone, (m, n_relations)."""
+        sizes = product_by_rows(np.abs(rows), np.abs(self.A)) + np.abs(self.b)
+        return self.b - product_by_rows(rows, self.A) + slack * sizes
 
     def kept(self, moved: np.ndarray, rows: np.ndarray) -> np.ndarray:
         """True for each moved row that keeps every relation in exact arithmetic.

@@ -14,6 +14,7 @@ from holdfast.certificates.relations import Relations
 if TYPE_CHECKING:
     from holdfast.certificates.threat import Threat
 
+_UNITS = 1e-290, 1e290
 _SENSES = ("<=", ">=", "==")
 
 
@@ -72,6 +73,12 @@ def read_threat(threat: "Threat", n_features: int, names) -> Reading:
     )
     if unit is not None and not (np.isfinite(unit) & (unit > 0)).all():
         columns.problem(f"unit must be a positive number; that of {columns.first(~(unit > 0))} is not.")
+    elif unit is not None and ((unit < _UNITS[0]) | (unit > _UNITS[1])).any():
+        strange = (unit < _UNITS[0]) | (unit > _UNITS[1])
+        columns.problem(
+            f"unit must be between {_UNITS[0]:g} and {_UNITS[1]:g}, so that sizes are numbers of float64; that of "
+            f"{columns.first(strange)} is not."
+        )
     if lower is not None and upper is not None and (lower > upper).any():
         columns.problem(f"lower is above upper for feature {columns.first(lower > upper)}.")
     groups = read_categories(columns, "free", threat.free, limited=False)

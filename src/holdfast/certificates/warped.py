@@ -16,11 +16,12 @@ _SMALLEST, _LARGEST = 1e-12, 1e12  # sizes between which a radius is sought
 _MEET = 2e-5  # relative distance of two sizes, one certified and one not, at which the search ends
 _GUESSES = 3  # sizes in a row that are guessed from the last; maps that jump mislead them, and then sizes are halved
 _GROW = 16.0  # how fast sizes grow while all are certified
+_CHEAP = 1e6  # how many times through the interval of a blurred coordinate a move of the size asked for could go
 _DOUBLINGS, _HALVINGS = 24, 50  # to invert a monotone map
 
 
 def warped_bounds(voter: Voter, moves: Moves, rows: np.ndarray, codes: np.ndarray, effort) -> Bounds:
-    """Radii and moves of rows whose features pass monotone maps (Lemmas M1 and M2).
+    """Radii and moves of rows whose features pass monotone maps (Lemmas M1, M2 and M3).
 
     At size ε every feature lies in an interval, and so does every coordinate after its monotone map: a box, in which an
     engine decides. In L∞ and boxes that is all there is to know; in L2 and L1 the coordinates move by at most their
@@ -56,6 +57,22 @@ class _Row:
         self.raw = np.array([j for j in self.free if used[j]], dtype=int)
         can = set(self.free.tolist())
         self.bent = [i for i, warp in enumerate(self.encoding.warps) if warp.source in can and used[self.first + i]]
+        self.blurred = self._blurred([i for i in np.flatnonzero(used[self.first :]).tolist() if i not in self.bent])
+        self.moving = np.array([*self.raw, *(self.first + i for i in (*self.bent, *self.blurred))], dtype=int)
+
+    def _blurred(self, still: list[int]) -> dict[int, tuple[float, float]]:
+        """Warps of features that stand still, whose image rounding may change: the interval that it lies in (Lemma M3).
+
+        Where nothing comes before a map, the model computes it of the very number that the row has.
+        """
+        inner, error, _ = self.encoding.inputs(self.row[None])
+        still = [i for i in still if error[0, i] > 0]
+        if not still:
+            return {}
+        ends = np.vstack([inner - error, inner + error])
+        images = np.sort(self.encoding.bend(ends), axis=0)
+        own = self.row[self.first :]
+        return {i: (min(images[0, i], own[i]), max(images[1, i], own[i])) for i in still}
 
     def box(self, size: float) -> tuple[np.ndarray, np.ndarray]:
         """The interval of every coordinate for moves of at most ``size`` in every feature."""
@@ -71,6 +88,9 @@ class _Row:
             bottom, top = images[:, i]
             error = warps[i].map.error(bottom, top)
             low[self.first + i], high[self.first + i] = bottom - error, top + error
+        for i, (bottom, top) in self.blurred.items():
+            error = warps[i].map.error(bottom, top)
+            low[self.first + i], high[self.first + i] = bottom - error, top + error
         return low, high
 
     @staticmethod
@@ -83,12 +103,11 @@ class _Row:
     def ratio(self, size: float, fast: bool) -> tuple[float, np.ndarray | None]:
         """At least 1 if no move of this size changes the vote; a move of the coordinates that does, if one is found."""
         low, high = self.box(size)
-        moving = [*self.raw.tolist(), *(self.first + i for i in self.bent)]
-        if not np.isfinite(low[moving]).all() or not np.isfinite(high[moving]).all():
+        if not np.isfinite(low[self.moving]).all() or not np.isfinite(high[self.moving]).all():
             return 0.0, None
         slopes = None if isinstance(self.moves.norm, LInf) else self._units(low, high, size)
         frozen = np.ones(self.row.size, bool)
-        frozen[moving] = False
+        frozen[self.moving] = False
         error = 0.0
         norm: Norm
         if slopes is None:  # the box itself is the unit ball
@@ -130,8 +149,11 @@ class _Row:
             errors[at] = 4e-12 * magnitude + 4e-14 * slope * (np.abs(ends).max() + abs(warp.offset))
             least = 1e-9 * magnitude / size if size > 0 else 1.0  # a map that is flat here
             unit[at] = max(slope * self.unit[warp.source], least) * count[warp.source] ** power
-        moving = [*self.raw.tolist(), *(self.first + i for i in self.bent)]
-        return unit, float(self.moves.norm.lengths((errors[moving] / unit[moving])[None])[0])
+        for i in self.blurred:  # it costs nothing to go through such an interval, and there is no more room
+            at = self.first + i
+            errors[at] = max(high[at] - self.row[at], self.row[at] - low[at])
+            unit[at] = errors[at] * _CHEAP / size if size > 0 else 1.0
+        return unit, float(self.moves.norm.lengths((errors[self.moving] / unit[self.moving])[None])[0])
 
     def search(self) -> tuple[float, np.ndarray]:
         """The largest size found that is certified, and a move of the features that changes the vote beyond it.

@@ -27,7 +27,9 @@ app = typer.Typer(
 
 # The short descriptions are given, because derived ones are cut off after 45 characters.
 app.command("audit", short_help="The whole job: check a table, train models, certify them, report.")(audit_command)
-app.command("fit", short_help="Train a robust model on all rows; write it to a file.")(fit_command)
+app.command("fit", short_help="Choose the model that certifies most, train it on all rows; write it to a file.")(
+    fit_command
+)
 app.command("predict", short_help="Labels of new rows.")(predict_command)
 app.command("certify", short_help="How far each row may move before its answer changes.")(certify_command)
 app.command("attack", short_help="Moved rows that the model answers differently.")(attack_command)

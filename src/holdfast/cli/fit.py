@@ -37,7 +37,7 @@ def fit_command(
     force: common.Force = False,
     json: common.Json = False,
 ) -> None:
-    """Train a robust model on all rows and write it to a file.
+    """Choose the model that certifies most, train it on all rows and write it to a file.
 
     Examples:
 

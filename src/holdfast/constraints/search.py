@@ -5,12 +5,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from holdfast.numerics.compile import NONE, ZERO, entry, inner
+from holdfast.constraints.search_kernels import rank_rows, scan, squared_distances
 from holdfast.numerics.threads import Workers, n_threads, single_threaded_blas
 
 _TILE_ROWS, _TILE_COLUMNS = 256, 1024  # one tile of distances: 1 MB a thread, in single precision
 _SPARE = 4  # neighbours found beyond those wanted, because tiles of distances round
-_CHUNK = 16  # columns that are skipped together if none of them is near enough
 _COARSE = 1e-3  # median error / median squared norm of a query, above which single precision is not tried
 _FEW = 1 << 20  # distances, up to which single precision saves less than the second kernel it would compile
 
@@ -197,7 +196,7 @@ class _Search:
                 tile = np.matmul(Q[some], Z[part].T, out=room[: size * width].reshape(size, width))
                 first, last = np.clip(ranges[:2, some] - start, 0, width)
                 own = ranges[2, some] - start
-                _scan(tile, self._order[part], first, last, own, *lists)
+                scan(tile, self._order[part], first, last, own, *lists)
 
         with single_threaded_blas():
             _in_blocks(block, m, n_jobs)
@@ -217,9 +216,9 @@ class _Search:
             tile = np.empty((1, len(points)))
             for q in range(some.start, some.stop):
                 one = slice(q, q + 1)
-                _squared_distances(points, queries[q], tile[0])
+                squared_distances(points, queries[q], tile[0])
                 lists = [part[one] for near in found for part in (near.distance, near.index)]
-                _scan(tile, self._order, *(ranges[row, one] for row in range(3)), *lists)
+                scan(tile, self._order, *(ranges[row, one] for row in range(3)), *lists)
 
         _in_blocks(block, len(rows), n_jobs)
         return self._ranked(found, rows, n_jobs)
@@ -232,7 +231,7 @@ class _Search:
 
         def block(some: slice) -> None:
             for near in found:
-                _rank_rows(self._X, queries[some], near.index[some], near.distance[some])
+                rank_rows(self._X, queries[some], near.index[some], near.distance[some])
 
         _in_blocks(block, len(rows), n_jobs if len(rows) > 4 * _TILE_ROWS else 1)
         return found
@@ -248,75 +247,3 @@ def _in_blocks(task, m: int, n_jobs: int | None) -> None:
     parts = [slice(start, min(start + _TILE_ROWS, m)) for start in range(0, m, _TILE_ROWS)]
     with Workers(min(n_threads(n_jobs), len(parts))) as workers:
         workers.map(task, parts)
-
-
-@entry(fastmath={"reassoc", "contract"})  # sums run in vectors, in one order for all points
-def _rank_rows(points, queries, found, distances):
-    """Compute d² of all found and sort both: nearest first, of equals the smaller index; -1 is infinitely far."""
-    for q in range(queries.shape[0]):
-        for c in range(found.shape[1]):
-            j, total = found[q, c], 0.0
-            if j < 0:
-                total = np.inf
-            else:
-                for i in range(points.shape[1]):
-                    total += (queries[q, i] - points[j, i]) ** 2
-            k = c  # insertion sort
-            while k > 0 and (distances[q, k - 1] > total or (distances[q, k - 1] == total and found[q, k - 1] > j)):
-                distances[q, k], found[q, k] = distances[q, k - 1], found[q, k - 1]
-                k -= 1
-            distances[q, k], found[q, k] = total, j
-
-
-@entry(fastmath={"reassoc", "contract"})
-def _squared_distances(points, query, out):
-    """``out[j] = Σ (x − z_j)²``."""
-    for j in range(points.shape[0]):
-        total = 0.0
-        for i in range(points.shape[1]):
-            total += (query[i] - points[j, i]) ** 2
-        out[j] = total
-
-
-@entry
-def _scan(tile, index, first, last, own, same, found_same, other, found_other):
-    """Insert the points of a tile into each row's sorted lists.
-
-    Columns ``first[r]`` to ``last[r]`` are of the class of row r; column ``own[r]`` is the row's own point, if there.
-    """
-    for r in range(tile.shape[0]):
-        _insert(tile[r], index, ZERO, first[r], NONE, other[r], found_other[r])
-        _insert(tile[r], index, first[r], last[r], own[r], same[r], found_same[r])
-        _insert(tile[r], index, last[r], tile.shape[1], NONE, other[r], found_other[r])
-
-
-@inner
-def _insert(tile, index, start, stop, own, distances, found):
-    """Insert the columns start to stop, without a row's own point, where they are nearer than what is there.
-
-    Of equals the smaller index is nearer.
-    """
-    end = distances.size - 1
-    for head in range(start, stop, _CHUNK):
-        tail = head + _CHUNK if head + _CHUNK < stop else stop
-        if tail - head == _CHUNK and _least(tile, head) > distances[end]:
-            continue
-        for c in range(head, tail):
-            d, j, k = tile[c], index[c], end
-            if d > distances[end] or c == own or (d == distances[end] and j > found[end] >= 0):
-                continue
-            while k > 0 and (distances[k - 1] > d or (distances[k - 1] == d and found[k - 1] > j)):
-                distances[k] = distances[k - 1]
-                found[k] = found[k - 1]
-                k -= 1
-            distances[k] = d
-            found[k] = j
-
-
-@inner(fastmath={"nnan", "nsz", "reassoc"})  # there is no NaN; a minimum runs in vectors
-def _least(tile, head):
-    """The least of a chunk: a loop of fixed length, without branches."""
-    least = tile[head]
-    for c in range(1, _CHUNK):
-        least = tile[head + c] if tile[head + c] < least else least
-    return least

@@ -7,11 +7,18 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from holdfast.datasets.checks.categories import MAX_CATEGORIES
+from holdfast.datasets.columns import (
+    MISSING,
+    as_columns,
+    finite_numbers,
+    is_number,
+    numbers_of,
+    unknown_categories,
+    words_of,
+)
 from holdfast.datasets.dates import to_days
 from holdfast.datasets.unknown_values import UnknownValues, describe_all
-from holdfast.numerics.formatting import short_name
 
-_MISSING = "(missing)"
 _KINDS = ("categories", "dates")
 
 
@@ -66,7 +73,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
 
     def fit(self, X, y=None):
         """Find the columns of numbers and their medians, and the categories of the other columns."""
-        table = _table(X)
+        table = as_columns(X)
         unknown = [c for c in (*self.categorical, *self.dates) if c not in table]
         if unknown:
             raise ValueError(f"There is no column {unknown[0]!r} to take as {_KINDS[unknown[0] in self.dates]}.")
@@ -75,17 +82,17 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         self.feature_names_: list[str] = []
         frozen: list[bool] = []
         for name, column in table.items():
-            if name not in self.categorical and _is_number(name, column):
-                values = _numbers(name, column)
+            if name not in self.categorical and is_number(name, column):
+                values = numbers_of(name, column)
                 if np.isnan(values).all():
                     raise ValueError(f"Column {name!r} is empty: leave it out (--drop).")
                 self.medians_[name] = float(np.nanmedian(values))
                 self.feature_names_.append(name)
                 frozen.append(False)
             else:
-                found = sorted(set(_words(column)))
+                found = sorted(set(words_of(column)))
                 if len(found) > MAX_CATEGORIES:
-                    example = next(word for word in found if word != _MISSING)
+                    example = next(word for word in found if word != MISSING)
                     raise ValueError(
                         f"Column {name!r} has {len(found)} different words, such as {example!r}: leave it out "
                         "(--drop) if it only names rows."
@@ -112,7 +119,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         """The matrix of rows of the training table: gaps are filled, an unseen category is none of the others."""
         check_is_fitted(self)
         table = self._known_columns(X)
-        return self._encode(table, {name: _numbers(name, table[name]) for name in self.medians_})
+        return self._encode(table, {name: numbers_of(name, table[name]) for name in self.medians_})
 
     def transform_new(self, X, allow_unknown: bool = False) -> tuple[np.ndarray, list[UnknownValues]]:
         """The matrix of new rows; values that the model was not trained on are refused, all in one message.
@@ -136,10 +143,10 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         numbers, unknown = {}, []
         for name in self.columns_:
             if name in self.medians_:
-                numbers[name], found = _finite_numbers(name, table[name])
+                numbers[name], found = finite_numbers(name, table[name])
                 unknown += found
             else:
-                unknown += _unseen(name, table[name], self.categories_[name])
+                unknown += unknown_categories(name, table[name], self.categories_[name])
         if unknown and not allow_unknown:
             raise ValueError(
                 f"The rows hold values that the model was not trained on: {describe_all(unknown)}. Correct them, or "
@@ -150,7 +157,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
 
     def _known_columns(self, X) -> dict:
         """Name -> column of the columns the encoder was fitted on; ``ValueError`` if one is missing."""
-        table = _table(X, self.columns_)
+        table = as_columns(X, self.columns_)
         check_columns(table, self.columns_)
         return self._with_days({name: table[name] for name in self.columns_})
 
@@ -167,7 +174,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
                 values = numbers[name]
                 out.append(np.where(np.isnan(values), self.medians_[name], values)[:, None])
             else:
-                words = np.asarray(_words(table[name]), dtype=str)
+                words = np.asarray(words_of(table[name]), dtype=str)
                 out.append((words[:, None] == np.asarray(self.categories_[name], dtype=str)).astype(np.float64))
         return np.hstack(out)
 
@@ -181,17 +188,17 @@ class TableEncoder(TransformerMixin, BaseEstimator):
 
     def notes(self, X) -> list[str]:
         """Remarks on the values of this table that were filled or encoded, in sentences."""
-        table, remarks = self._with_days(_table(X, self.columns_)), []
-        filled = {n: int(np.isnan(_numbers(n, table[n])).sum()) for n in self.medians_}
+        table, remarks = self._with_days(as_columns(X, self.columns_)), []
+        filled = {n: int(np.isnan(numbers_of(n, table[n])).sum()) for n in self.medians_}
         if total := sum(filled.values()):
             where = ", ".join(f"{name} {count}" for name, count in filled.items() if count)
             remarks.append(
                 f"{total} missing numbers were filled with the median of their column ({where}); a certificate "
                 "of such a row is about the filled row."
             )
-        gaps = [name for name, found in self.categories_.items() if _MISSING in found]
+        gaps = [name for name, found in self.categories_.items() if MISSING in found]
         if gaps:
-            remarks.append(f"Missing words are a category of their own, {_MISSING}, in {', '.join(gaps)}.")
+            remarks.append(f"Missing words are a category of their own, {MISSING}, in {', '.join(gaps)}.")
         if days := [name for name in getattr(self, "dates", ()) if name in self.medians_]:
             remarks.append(f"Dates were turned into days since 1970: {', '.join(days)}.")
         if self.categories_:
@@ -219,121 +226,3 @@ def check_columns(present: Iterable[str], needed: Sequence[str]) -> None:
 def _listed(names: Sequence[str]) -> str:
     more = f" and {len(names) - 10} more" if len(names) > 10 else ""
     return ", ".join(map(repr, names[:10])) + more
-
-
-def _table(X, names: Sequence[str] | None = None) -> dict:
-    """Name -> column, of a data frame or of a matrix, whose columns go by position."""
-    if hasattr(X, "columns"):
-        found = [str(name) for name in X.columns]
-        if len(set(found)) < len(found):
-            raise ValueError(f"Two columns are named {next(n for n in found if found.count(n) > 1)!r}.")
-        return {str(name): X[name] for name in X.columns}
-    X = np.asarray(X)
-    if X.ndim != 2:
-        raise ValueError(f"X must be a table or a matrix; got an array of shape {X.shape}.")
-    if names is not None and len(names) != X.shape[1]:
-        raise ValueError(f"X has {X.shape[1]} columns, but the model was trained on {len(names)}.")
-    names = [f"x{k}" for k in range(X.shape[1])] if names is None else names
-    return dict(zip(names, X.T, strict=True))
-
-
-def _values(column) -> np.ndarray:
-    """The values of a column as a NumPy array; missing ones are NaN (numbers) or None (words)."""
-    if isinstance(column, np.ndarray):
-        return column
-    kind = getattr(column.dtype, "kind", "O")
-    if kind in "iuf":
-        return column.to_numpy(dtype=np.float64, na_value=np.nan)
-    values = column.astype(object)
-    return values.where(column.notna(), None).to_numpy()
-
-
-def _is_number(name: str, column) -> bool:
-    """True if a column holds numbers; dates are refused, and so are numbers mixed with a few words."""
-    values = _values(column)
-    if values.dtype.kind in "iuf":
-        return True
-    if values.dtype.kind == "b":
-        return False
-    if getattr(getattr(column, "dtype", None), "kind", "O") in "mM" or values.dtype.kind in "mM":
-        raise ValueError(f"Column {name!r} holds dates: turn it into days (--dates), or leave it out (--drop).")
-    known = [v for v in values.tolist() if v is not None]
-    numeric = sum(_as_number(v) is not None for v in known)
-    if known and numeric < len(known) and 2 * numeric > len(known):
-        _numbers(name, column)  # raises, naming the row
-    return bool(known) and numeric == len(known) and not any(isinstance(v, bool) for v in known)
-
-
-def _numbers(name: str, column) -> np.ndarray:
-    """The values of a column as floats, NaN where missing; words and infinities are refused."""
-    values = _values(column)
-    if values.dtype.kind in "iuf":
-        out = values.astype(np.float64)
-    else:
-        out = np.full(len(values), np.nan)
-        for k, value in enumerate(values.tolist()):
-            number = np.nan if value is None else _as_number(value)
-            if number is None:
-                raise ValueError(
-                    f"Column {name!r} holds numbers, but row {_row(column, k)} says {value!r}: correct it, or take it "
-                    f"as categories (--categorical) or leave it out (--drop)."
-                )
-            out[k] = number
-    if np.isinf(out).any():
-        raise ValueError(f"Column {name!r} is infinite in row {_row(column, int(np.flatnonzero(np.isinf(out))[0]))}.")
-    return out
-
-
-def _finite_numbers(name: str, column) -> tuple[np.ndarray, list[UnknownValues]]:
-    """The values of a column as floats, NaN where there is no finite number; and what is found there instead."""
-    values = _values(column)
-    kinds: dict[str, np.ndarray] = {}
-    if values.dtype.kind in "iuf":
-        out = values.astype(np.float64)
-        words = np.zeros(len(out), dtype=bool)
-    else:
-        numbers = [np.nan if value is None else _as_number(value) for value in values.tolist()]
-        words = np.array([number is None for number in numbers], dtype=bool)
-        out = np.array([np.nan if number is None else number for number in numbers], dtype=np.float64)
-    kinds["word"], kinds["gap"], kinds["infinite"] = words, np.isnan(out) & ~words, np.isinf(out)
-    out[kinds["infinite"]] = np.nan
-    return out, [_unknown(name, kind, column, values, mask) for kind, mask in kinds.items() if mask.any()]
-
-
-def _unseen(name: str, column, categories: Sequence[str]) -> list[UnknownValues]:
-    """Gaps, and other categories than these, of a column."""
-    known, words = set(categories), _words(column)
-    unseen = np.array([word not in known for word in words], dtype=bool)
-    gaps = unseen & np.array([word == _MISSING for word in words], dtype=bool)
-    found = {"category": unseen & ~gaps, "gap": gaps}
-    return [_unknown(name, kind, column, words, mask) for kind, mask in found.items() if mask.any()]
-
-
-def _unknown(name: str, kind: str, column, values, mask: np.ndarray) -> UnknownValues:
-    rows = np.flatnonzero(mask)
-    first = int(rows[0])
-    return UnknownValues(name, kind, rows, _row(column, first), None if kind == "gap" else short_name(values[first]))
-
-
-def _row(column, k: int) -> int:
-    """The number of a row in the user's table, counted from 1; the column may hold only some of its rows."""
-    index = getattr(column, "index", None)
-    return (int(index[k]) if index is not None and index.dtype.kind in "iu" else k) + 1
-
-
-def _as_number(value) -> float | None:
-    try:
-        return float(value)
-    except (TypeError, ValueError):
-        return None
-
-
-def _words(column) -> list[str]:
-    """Values as words; whole numbers without a decimal point, so that 1 and 1.0 are one category."""
-    return [_word(value) for value in _values(column).tolist()]
-
-
-def _word(value) -> str:
-    if value is None or value != value:
-        return _MISSING
-    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)

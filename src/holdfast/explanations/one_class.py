@@ -13,6 +13,7 @@ from holdfast.explanations.relabelled import against_the_rest
 from holdfast.numerics.threads import single_threaded_blas
 
 _CLASSES = 3  # that are put in the place of y, one after the other
+_NEAR = 1.0 - 1e-6  # of a size: bounds this near meet
 _TURNS = 6  # searches for a row: one for each of them, and again where a closer answer is found
 
 
@@ -40,7 +41,7 @@ class WithoutMajority:
     def __init__(self, question: Question, rows: np.ndarray, target: int):
         voter = question.voter
         assert isinstance(voter, NeighborVoter)
-        problem = voter.problem(voter.fold.before, question.moves.relaxed(rows))
+        problem = voter.problem(voter.fold.before, question.moves.relaxed())
         assert isinstance(problem, NeighborProblem)
         self.problem = replace(problem, goal=target, goal_votes=problem.n_neighbors // 2)
         self.question, self.rows, self.queries = question, rows, voter.fold(rows)
@@ -60,22 +61,23 @@ class WithoutMajority:
         """
         effort, x = self.question.effort, self.rows[row : row + 1]
         query, point, lower = self.queries[row : row + 1], np.full(x.shape[1], np.nan), 0.0
-        waiting = self._losers(code, seen)
+        waiting, whole = self._losers(code, seen), not np.isfinite(size)
         with single_threaded_blas():
             for _ in range(_TURNS):
-                if not waiting or lower >= size:
+                near = size * _NEAR  # where nothing is seen below it, the search for less is over
+                if not waiting or lower >= near:
                     break
-                at = size if np.isfinite(size) else None
                 found = solve(
-                    self.problem, query, np.array([waiting[0]]), x, fast=False, budget=replace(effort.budget, at=at),
-                    n_jobs=1, memory=effort.memory,
+                    self.problem, query, np.array([waiting[0]]), x, fast=False, n_jobs=1, memory=effort.memory,
+                    budget=replace(effort.budget, at=None if whole else near),
                 )  # fmt: skip
-                closer = found.upper[0] < size
                 lower = max(lower, float(found.lower[0]))
-                if closer:
+                if found.upper[0] < size:
                     size, point = float(found.upper[0]), x[0] + found.delta[0]
-                if not closer or lower >= size:
-                    waiting.pop(0)
+                    # A verdict stops at any victory below the size; the closest one takes a whole search.
+                    waiting, whole = (waiting[1:], whole) if whole else (waiting, True)
+                else:
+                    waiting = waiting[1:]
         return lower, point
 
     def _losers(self, code: int, seen: np.ndarray) -> list[int]:

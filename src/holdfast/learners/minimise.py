@@ -8,7 +8,7 @@ import numpy as np
 from holdfast.backends import ObjectiveLike
 from holdfast.learners.validation import Validation
 from holdfast.numerics.sums import round_to_bits
-from holdfast.solvers import Solution, Solver
+from holdfast.solvers import PrimalDual, Solution, Solver
 from holdfast.solvers.base import Function
 from holdfast.solvers.progress import Callback, Progress
 from holdfast.solvers.stochastic import SumOfParts
@@ -46,9 +46,11 @@ def minimise(
     Solution
         The metric found is ``space.metric(solution.x)``.
     """
-    kind = _SampledFunction if isinstance(objective, SumOfParts) else _ParameterFunction
+    fun: Function = objective
+    if not isinstance(solver, PrimalDual):  # which takes the terms of the objective apart
+        fun = (_SampledFunction if isinstance(objective, SumOfParts) else _ParameterFunction)(objective, space)
     if validation is None:
-        return solver.minimize(kind(objective, space), space, start, report)
+        return solver.minimize(fun, space, start, report)
     stopped = False
 
     def watch(progress: Progress) -> bool:
@@ -57,7 +59,7 @@ def minimise(
         stopped = validation(space.metric(progress.x), progress.x) and not ends
         return ends or stopped
 
-    solution = solver.minimize(kind(objective, space), space, start, watch)
+    solution = solver.minimize(fun, space, start, watch)
     return validation.choose(solution, stopped)
 
 

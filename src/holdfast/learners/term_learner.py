@@ -67,6 +67,10 @@ class TermLearner(TripletLearner):
         """The space of parameters, of a kind that the solver supports."""
         return metric_space(solver)
 
+    def _minimise(self, objective: ObjectiveLike, space: Space, solver: Solver, start, report, validation) -> Solution:
+        """Solve the problem; see :func:`~holdfast.learners.minimise.minimise`."""
+        return minimise(objective, space, solver, start, report, validation)
+
     def _check(self) -> None:
         """Raise ``ValueError`` if a parameter is out of range."""
 
@@ -118,7 +122,7 @@ class TermLearner(TripletLearner):
             with objective, validation or nullcontext():
                 space = self.make_space(solver, objective)
                 start = space.start(self._start(objective, solver, span))
-                solution = minimise(objective, space, solver, start, report, validation)
+                solution = self._minimise(objective, space, solver, start, report, validation)
                 report.end(solution)
                 M = space.metric(solution.x)
                 loss = "add a" if self.perturbation_ is None else "raise the weight of the"

@@ -1,4 +1,6 @@
-"""Rows with the column names a model was fitted on."""
+"""Tables as users have them: column names, and the precision of numbers."""
+
+import numpy as np
 
 
 def with_names(rows, estimator):
@@ -22,3 +24,19 @@ def with_names(rows, estimator):
     from pandas import DataFrame  # installed: the names came from a data frame
 
     return DataFrame(rows, columns=names)
+
+
+def precisions(rows) -> list[str]:
+    """Names of the kinds of floating-point numbers in a table, such as ``float32``: of every column of a frame.
+
+    Lists are looked at as numpy reads them: a list of rows in single precision is in single precision.
+    """
+    if hasattr(rows, "dtypes"):
+        kinds = list(rows.dtypes)
+    else:
+        kinds = [rows.dtype if isinstance(rows, np.ndarray) else np.asarray(rows).dtype]
+    names = (_ARROW.get(str(kind), str(kind)).lower() for kind in kinds)
+    return [name for name in names if name.startswith("float") or name == "longdouble"]
+
+
+_ARROW = {"halffloat[pyarrow]": "float16", "float[pyarrow]": "float32", "double[pyarrow]": "float64"}

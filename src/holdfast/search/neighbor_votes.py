@@ -90,7 +90,9 @@ def _problem(classifier, question: Question) -> NeighborProblem | None:
     limited = moves.confined or moves.relations is not None or moves.integer is not None
     if limited or reading.categories is not None or threat.classes is not None:
         return None
-    return voter.problem(voter.fold.before, moves)
+    problem = voter.problem(voter.fold.before, moves)
+    assert isinstance(problem, NeighborProblem)
+    return problem
 
 
 def _votes(

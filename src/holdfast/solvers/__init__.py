@@ -3,6 +3,7 @@
 from holdfast.solvers.accelerated import AcceleratedProximalGradient as AcceleratedProximalGradient
 from holdfast.solvers.base import Solver as Solver
 from holdfast.solvers.lbfgs import LBFGS as LBFGS
+from holdfast.solvers.primal_dual import PrimalDual as PrimalDual
 from holdfast.solvers.progress import Progress as Progress
 from holdfast.solvers.projected_gradient import ProjectedGradient as ProjectedGradient
 from holdfast.solvers.run import Run as Run

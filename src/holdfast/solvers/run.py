@@ -58,7 +58,9 @@ class Run:
         progress = Progress(len(self.trace) - 1, value, step, x, self.n_evaluations, seconds, self._share)
         return self._callback(progress) is True
 
-    def finish(self, x: np.ndarray, value: float, reason: StopReason | None, **facts) -> Solution:
+    def finish(
+        self, x: np.ndarray, value: float, reason: StopReason | None, lower_bound: float | None = None, **facts
+    ) -> Solution:
         """Make the solution; warn if the solver did not converge.
 
         Parameters
@@ -67,6 +69,8 @@ class Run:
             The point found.
         reason : StopReason or None
             None is the iteration limit.
+        lower_bound : float or None
+            As for :class:`Solution`.
         **facts
             What the sentence of the reason names besides the solver's parameters.
         """
@@ -82,4 +86,4 @@ class Run:
                 stacklevel=2,
             )
         message = reason.sentence(**{"share": self._share, **self._solver.get_params(deep=False), **facts})
-        return Solution(x, value, self.trace, self.n_evaluations, reason, message)
+        return Solution(x, value, self.trace, self.n_evaluations, reason, message, lower_bound)

@@ -25,6 +25,8 @@ class Solution:
         Why the run ended.
     message : str
         The same as a sentence.
+    lower_bound : float or None
+        Not above the minimum, but for rounding, by duality; from solvers that find one.
     """
 
     x: np.ndarray
@@ -33,6 +35,7 @@ class Solution:
     n_evaluations: int
     reason: StopReason
     message: str
+    lower_bound: float | None = None
 
     @property
     def converged(self) -> bool:

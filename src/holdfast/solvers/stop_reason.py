@@ -9,6 +9,7 @@ class StopReason(Enum):
     CALLBACK = "stopped by the callback"
     SMALL_DECREASE = "the objective fell by less than {tol:g} of itself over {patience} iterations"
     SMALL_CHANGES = "the last five changes of the objective are below {tol:g} of it"
+    SMALL_GAP = "the objective is proven to be within {tol:g} of its minimum, relatively"
     NO_STEP = "no lower objective along the gradient"
     NO_DIRECTION = "no lower objective along any direction tried"
     ENOUGH_DATA = "more than {share:.0%} of the data would lower the objective by less than {tol:g} of itself"

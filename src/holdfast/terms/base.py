@@ -47,6 +47,18 @@ class MatrixTerm(Term):
         """The value, and its (symmetric) gradient, or a subgradient, at M."""
 
 
+class Gauge(MatrixTerm):
+    """A convex matrix term g over ``M ⪰ 0`` with ``g(cM) = c g(M)`` for c ≥ 0, such as a norm of the eigenvalues."""
+
+    @abstractmethod
+    def prox(self, M: np.ndarray, t: float) -> np.ndarray:
+        """``argmin over Z ⪰ 0 of ½ ‖Z − M‖² + t g(Z)``."""
+
+    @abstractmethod
+    def polar(self, S: np.ndarray) -> float:
+        """``g°(S) = max ⟨S, M⟩ over M ⪰ 0 with g(M) ≤ 1``."""
+
+
 class ProxyTerm(Term):
     """``Σ_i φ(d_i, y_i)`` over points, where row d_i holds the squared distances of point i to all proxies.
 

@@ -1,4 +1,4 @@
-"""Lemmas C1, C2, M1 and M2: words, gaps and monotone maps as numbers."""
+"""Lemmas C1, C2, M1, M2 and M3: words, gaps and monotone maps as numbers."""
 
 import numpy as np
 import pytest
@@ -158,3 +158,23 @@ def test_a_monotone_step_behind_a_mixing_one_is_refused():
     model = make_pipeline(PCA(2), PowerTransformer(), KNeighborsClassifier(1)).fit(X, Y)
     with pytest.raises(ValueError, match="it must come first on its columns"):
         certify(model, X[:2])
+
+
+@pytest.mark.parametrize("norm", [2, np.inf])
+def test_m3_a_frozen_feature_at_a_jump_counts_with_both_sides(norm):
+    """Frequent values are jumps of quantiles, and a scaler before them rounds: our side need not be the model's."""
+    tries = 0
+    for seed in (8, 11):
+        rng = np.random.default_rng(seed)
+        X = np.column_stack([rng.normal(size=80), rng.choice([0.1, 0.7, 1.3, 2.9], size=80)])
+        y = (X[:, 0] + X[:, 1] > 0.8).astype(int)
+        steps = StandardScaler(), QuantileTransformer(n_quantiles=int(rng.integers(20, 80)))
+        model = make_pipeline(*steps, KNeighborsClassifier(1)).fit(X, y)
+        rows = X[:20] + np.outer(0.05 * rng.normal(size=20), [1.0, 0.0])
+        found = certify(model, rows, norm=norm, frozen=[1], method="lower", witness=False)
+        some = np.flatnonzero((found.radius > 0) & (found.radius < 1e6))
+        ways = found.radius[some, None] * np.linspace(-1.0, 1.0, 201) * (1 - 1e-9)
+        moved = rows[some][:, None] + ways[:, :, None] * [1.0, 0.0]
+        assert (model.predict(moved.reshape(-1, 2)).reshape(ways.shape) == found.prediction[some, None]).all()
+        tries += some.size
+    assert tries > 20

@@ -56,4 +56,13 @@ def solve(
         found = from_nearby(engine, problem, queries, prediction, inputs, n_jobs, memory, budget)
     else:
         found = engine(problem, queries, prediction, inputs=inputs, n_jobs=n_jobs, budget=budget)
-    return Bounds(beta * found.lower, beta * found.upper, found.delta)
+    return Bounds(_times(beta, found.lower), beta * found.upper, found.delta)
+
+
+def _times(beta: float, lower: np.ndarray) -> np.ndarray:
+    """``beta · lower``, rounded down where it leaves the range of normal numbers."""
+    with np.errstate(over="ignore"):
+        out = beta * lower
+    limits = np.finfo(np.float64)
+    out = np.where(np.isinf(out) & np.isfinite(lower), limits.max, out)
+    return np.where(out < limits.tiny, np.nextafter(out, 0.0), out)

@@ -56,8 +56,7 @@ def _relations(problem: LinearProblem, inputs: np.ndarray | None) -> tuple[np.nd
     """Relations of the free inputs in units, and how much of each is left at every input: (n, n_free), (m, n)."""
     if problem.moves.relations is None or inputs is None:
         return None
-    A, b = problem.moves.relations
-    return problem.moves.in_units(A), b - inputs @ A.T
+    return problem.moves.in_units(problem.moves.relations[0]), problem.moves.relation_room(inputs)
 
 
 def _keep_relations(relations, A, missing, aim, growth, norm, down, up, asked, radius, step) -> None:

@@ -11,8 +11,9 @@ from holdfast.certificates.kernels.active_set import empty_active_set
 from holdfast.certificates.kernels.branching import LOOK, search
 from holdfast.certificates.kernels.halfspace import squared_distances
 from holdfast.certificates.kernels.query import empty_scratch
+from holdfast.certificates.kernels.roots import least_open, plant_roots
 from holdfast.certificates.kernels.rounding import Rounding
-from holdfast.certificates.kernels.search_tree import CLOSE, Tree, empty_tree
+from holdfast.certificates.kernels.search_tree import empty_tree
 from holdfast.certificates.problems import Bounds, Budget, NeighborProblem, Problem
 from holdfast.certificates.rounding import query_rounding, rounding_of
 from holdfast.numerics.sums import product_by_rows
@@ -94,50 +95,21 @@ def _search(problem, space: SearchSpace, u, y: int, kinds, start: float, roundin
         horizon = max(budget.at * _ABOVE, 1e-12 * unit)
     active = empty_active_set(space.to_input.shape[1])
     while True:
-        reach = within_reach(problem, space, u, y, D, horizon, rounding, limits, kinds)
+        reach = within_reach(problem, space, u, y, D, horizon, rounding, limits)
         lower = max(lower, reach.bound)
-        roots = np.maximum(reach.roots, lower)
         tree = empty_tree(min(_CAPACITY, 64 + 64 * budget.nodes), problem.n_neighbors, space.to_input.shape[1] + 1)
         status = tree.status[0]
         status["best"], status["horizon"] = best, horizon
         status["enough"] = -1.0 if budget.at is None else budget.at * (1.0 - 1e-12)  # however its length is summed
-        open_ = roots < min(best * CLOSE, horizon)
-        status["closed"] = roots[~open_].min(initial=np.inf)
-        for kind in np.flatnonzero(open_):
-            _add_root(tree, int(kind), roots[kind])
         scratch = empty_scratch(reach.query, LOOK)
+        plant_roots(tree, reach.query, kinds, lower, scratch.tally)
         over = search(tree, active, reach.query, kinds, scratch, budget.nodes - nodes, best_z)
         nodes += int(status["n_solved"])
         best = float(status["best"])
-        lower = max(lower, min(float(status["closed"]), _least_open(tree), horizon))
+        lower = max(lower, min(float(status["closed"]), least_open(tree), horizon))
         if budget.at is not None or not over or status["overflow"] or best <= horizon or horizon == np.inf:
             return lower
         horizon = min(best, 4 * horizon) if horizon < 1e6 * unit else np.inf
-
-
-def _add_root(tree: Tree, kind: int, bound: float) -> None:
-    """Put a node of a kind with nothing chosen yet into the heap."""
-    status, nodes, heap = tree.status[0], tree.nodes, tree.heap
-    if status["n_free"] == 0:
-        status["closed"], status["overflow"] = min(status["closed"], bound), 1
-        return
-    status["n_free"] -= 1
-    slot = tree.free[status["n_free"]]
-    nodes[slot] = (bound, kind, 0, 0, 0, 0, 0)
-    i = int(status["heap_size"])
-    status["heap_size"] += 1
-    while i > 0 and nodes["bound"][heap[(i - 1) // 2]] > bound:
-        heap[i] = heap[(i - 1) // 2]
-        i = (i - 1) // 2
-    heap[i] = slot
-
-
-def _least_open(tree: Tree) -> float:
-    """The least bound of a node that is still open; infinite if there is none."""
-    status, bounds = tree.status[0], tree.nodes["bound"]
-    first = bounds[tree.heap[0]] if status["heap_size"] > 0 else np.inf
-    following = bounds[status["next_slot"]] if status["next_slot"] >= 0 else np.inf
-    return float(min(first, following))
 
 
 def _handles(problem: Problem) -> bool:

@@ -1,4 +1,4 @@
-"""What a search of one query starts from: the points in reach, the kinds of pieces, a bound for each kind."""
+"""What a search of one query starts from: the points in reach, the kinds of pieces."""
 
 from typing import NamedTuple
 
@@ -21,19 +21,16 @@ class Reach(NamedTuple):
         With the points in reach.
     bound : float
         No shorter move, and none below the horizon if that is less, changes the vote (Lemma B1).
-    roots : ndarray of shape (n_kinds,)
-        A bound on all pieces of each kind, at most the horizon.
     """
 
     query: Query
     bound: float
-    roots: np.ndarray
 
 
 def within_reach(
-    problem: NeighborProblem, space: SearchSpace, u, y: int, D, horizon: float, rounding: Rounding, limits, kinds
-) -> Reach:  # fmt: skip
-    """The points in reach of the horizon, and a bound for each kind.
+    problem: NeighborProblem, space: SearchSpace, u, y: int, D, horizon: float, rounding: Rounding, limits
+) -> Reach:
+    """The points in reach of the horizon, and a bound.
 
     A point farther than ``tH + √((d_(k) + tH)² + κ(S + gH)²)`` is not among the k nearest after any move of length H,
     however rounded, so its rows are not needed inside the horizon; nor are those of a point with
@@ -76,7 +73,7 @@ def within_reach(
         relation_sizes=np.linalg.norm(space.relations, axis=1), ball=space.ball, sigma=space.sigma,
         y=y, k=k, n_classes=problem.n_classes, lowest_wins=problem.lowest_wins, rounding=rounding,
     )  # fmt: skip
-    return Reach(query, min(bound, horizon), root_bounds(kinds, problem.labels[live], E, k, horizon))
+    return Reach(query, min(bound, horizon))
 
 
 def kinds_of(problem: NeighborProblem, y: int) -> np.ndarray:
@@ -116,29 +113,3 @@ def _kinds_of_goal(problem: NeighborProblem, y: int, c: int) -> np.ndarray:
             leads = 0 if lowest_wins else AGAINST_Y * (votes == q) + AGAINST_OTHERS * (others >= votes)
             kinds.append((c, q, votes, others, 0, leads, 1))
     return np.array(kinds, KIND)
-
-
-def root_bounds(kinds: np.ndarray, live_labels: np.ndarray, E: np.ndarray, k: int, horizon: float) -> np.ndarray:
-    """A bound on all pieces of each kind, from the order statistics of E; at most the horizon."""
-
-    def smallest(values: np.ndarray) -> np.ndarray:
-        """The k smallest of each column, missing ones at the horizon."""
-        padded = np.full((k, E.shape[1]), horizon)
-        some = np.sort(values, axis=0)[:k]
-        padded[: len(some)] = some
-        return padded
-
-    q, size, far = kinds["n_excused"], kinds["n_own"] + kinds["n_other"], kinds["n_other"] - kinds["n_again"]
-    bounds = smallest(E)[size - 1, q]
-    for c in np.unique(kinds["winner"]):
-        at = np.flatnonzero(kinds["winner"] == c)
-        if c < 0:  # so many of each class at most
-            first = [np.sort(E[live_labels == other], axis=0)[: kinds["n_again"][at[0]]] for other in set(live_labels)]
-            bounds[at] = smallest(np.concatenate(first))[size[at] - 1, q[at]] if first else horizon
-            continue
-        own, others = smallest(E[live_labels == c]), smallest(E[live_labels != c])
-        bounds[at] = np.maximum(bounds[at], own[kinds["n_own"][at] - 1, q[at]])
-        leads, third = at[kinds["leads"][at] % AGAINST_OTHERS == AGAINST_Y], at[far[at] > 0]
-        bounds[leads] = np.maximum(bounds[leads], own[0, 0])
-        bounds[third] = np.maximum(bounds[third], others[far[third] - 1, q[third]])
-    return np.minimum(bounds, horizon)

@@ -6,6 +6,7 @@ import numpy as np
 
 from holdfast.certificates.problems import NeighborProblem
 from holdfast.certificates.rounding import UNIT_ROUNDOFF
+from holdfast.numerics.sums import product_by_rows
 
 _FLAT = 1e-8  # σ² d: as much of a bound in L1 or L∞ may be lost (Lemma P1); less would cost digits of the solution
 
@@ -75,8 +76,8 @@ class SearchSpace:
             down, up = np.full((m, n_free), np.inf), np.full((m, n_free), np.inf)
         if moves.relations is None:
             return down, up, np.empty((m, 0))
-        if inputs is None:
-            raise ValueError("Relations are on the moved inputs: the engine needs inputs as well as queries.")
+        room = moves.relation_room(inputs)[:, self.kept]  # refuses to go on without inputs
+        assert inputs is not None
         A, b = moves.relations[0][self.kept], moves.relations[1][self.kept]
-        size = np.abs(inputs) @ np.abs(A).T + np.abs(b)
-        return down, up, (inputs @ A.T - b - 4 * (A.shape[1] + 8) * UNIT_ROUNDOFF * size) * self.factors
+        size = product_by_rows(np.abs(inputs), np.abs(A)) + np.abs(b)
+        return down, up, -(room + 4 * (A.shape[1] + 8) * UNIT_ROUNDOFF * size) * self.factors

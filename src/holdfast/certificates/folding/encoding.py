@@ -175,23 +175,32 @@ class Encoding:
         if not self.warps:
             return rows
         rows, first = rows.copy(), self.size - len(self.warps)
-        inner, lost = np.empty((len(rows), len(self.warps))), np.zeros((len(rows), len(self.warps)), bool)
-        for i, warp in enumerate(self.warps):
-            gap = rows[:, self.gap(warp.source)] > 0 if warp.source in self.gaps else np.zeros(len(rows), bool)
-            known = warp.inner(rows[:, warp.source])
-            inner[:, i] = np.where(gap, known if warp.filled is None else warp.filled, known)
-            lost[:, i] = gap & (warp.filled is None)
+        inner, _, lost = self.inputs(rows)
         rows[:, first:] = np.where(lost, 0.0, self.bend(inner))
         return rows
+
+    def inputs(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """The inputs of the warps' maps, by how much the model's own may differ from them, and which are gaps.
+
+        Three arrays (m, n_warps). Where nothing comes before a map, its input is the number in the row itself.
+        """
+        inner, error, lost = (np.zeros((len(rows), len(self.warps))) for _ in range(3))
+        for i, warp in enumerate(self.warps):
+            gap = rows[:, self.gap(warp.source)] > 0 if warp.source in self.gaps else np.zeros(len(rows), bool)
+            x = rows[:, warp.source]
+            known = warp.inner(x)
+            inner[:, i] = np.where(gap, known if warp.filled is None else warp.filled, known)
+            if (warp.weight, warp.offset) != (1.0, 0.0):
+                error[:, i] = 1e-14 * (np.abs(warp.weight * x) + np.abs(inner[:, i]) + abs(warp.offset))
+            lost[:, i] = gap & (warp.filled is None)
+        return inner, error, lost > 0
 
     def blur(self, rows: np.ndarray) -> np.ndarray:
         """By how much rounding before a monotone map may change each coordinate of rows: more than that at a jump."""
         out = np.zeros_like(rows)
         if not self.warps:
             return out
-        x = rows[:, [warp.source for warp in self.warps]]
-        weight, offset = (np.array([getattr(warp, name) for warp in self.warps]) for name in ("weight", "offset"))
-        inner, error = weight * x + offset, 1e-14 * (np.abs(weight * x) + np.abs(offset))
+        inner, error, _ = self.inputs(rows)
         width = np.abs(self.bend(inner + error) - self.bend(inner - error))
         out[:, self.size - len(self.warps) :] = np.nan_to_num(width)
         return out

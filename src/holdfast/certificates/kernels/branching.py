@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from holdfast.certificates.kernels.active_set import certified_along, reload
+from holdfast.certificates.kernels.active_set import certified_along, point_beyond, reload
 from holdfast.certificates.kernels.query import AGAINST_OTHERS
 from holdfast.certificates.kernels.relaxation import (
     farthest,
@@ -11,6 +11,7 @@ from holdfast.certificates.kernels.relaxation import (
     load_rows,
     relaxation,
     store_rows,
+    stretched_witness,
     witness,
 )
 from holdfast.certificates.kernels.search_tree import (
@@ -59,6 +60,8 @@ def search(tree, active, query, kinds, scratch, steps, best_z):
         status.n_solved += 1
         load_rows(tree, slot, active, query, down, up, ball)
         reload(active)
+        if ball is not None:
+            point_beyond(active, 0.0, z)
         bound = relaxation(tree, slot, active, query, kind, scratch, down, up, ball)
         if bound < 0.0:
             release(free, status, slot)
@@ -73,6 +76,10 @@ def search(tree, active, query, kinds, scratch, steps, best_z):
                 close_at(status, bound)
                 release(free, status, slot)
                 continue
+            enough = status.enough
+            if enough > 0.0 and stretched_witness(active, query, kind, scratch, enough, best_z, down, up, ball):
+                status.best = status.enough
+                return True
         half_distances(squared, slopes, z, phi)
         store_rows(tree, slot, active)
         # Bounds of children hold for moves up to ``within``: no more is needed than what closes a node.

@@ -20,7 +20,7 @@ from holdfast.numerics.compile import ZERO, inner
 FACET = np.int64(-4)
 # Facets of an L1 ball are named by their signs, one bit each; in more coordinates they have no name.
 MOST_SIGNS = 62
-_PASSED = 1e-10  # a facet passed by less, relative to T, does not join; no bound rests on it
+PASSED = 1e-10  # a facet passed by less, relative to T, does not join; no bound rests on it
 _ROUNDING = 4.0 * 2.0**-53  # of a term of a sum, and of its product
 
 
@@ -48,7 +48,7 @@ def violated_facet(z, ball, sigma, out):
         for i in range(d):
             if abs(z[i]) > worst:
                 at, worst = i, abs(z[i])
-        if worst / sigma <= top * (1.0 + _PASSED):
+        if worst / sigma <= top * (1.0 + PASSED):
             return -2
         code = 2 * at + (1 if z[at] > 0.0 else 0)
         facet_row(code, ball, sigma, out)
@@ -56,7 +56,7 @@ def violated_facet(z, ball, sigma, out):
     total, code = 0.0, ZERO
     for i in range(d):
         total += abs(z[i])
-    if total / sigma <= top * (1.0 + _PASSED):
+    if total / sigma <= top * (1.0 + PASSED):
         return -2
     for i in range(d):
         out[i] = -1.0 / sigma if z[i] > 0.0 else 1.0 / sigma

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from holdfast.certificates.kernels.active_set import add_constraint, certified, clear, interior_direction
-from holdfast.certificates.kernels.box import violated_side
+from holdfast.certificates.kernels.box import ROUNDED, violated_side
 from holdfast.certificates.kernels.halfspace import euclidean_length, level, squared_distances
 from holdfast.certificates.kernels.rounding import Rounding, safe_radius, slack
 from holdfast.certificates.kernels.sorted_list import insert
@@ -201,7 +201,7 @@ def _projection(voters, u, l, n_targets, rounding, down, up, best, bound, active
         else:
             if up is None:
                 break
-            side, j = violated_side(to_input, z, down, up)
+            side, j = violated_side(to_input, z, down, up, ROUNDED * length(z))
             if j < 0:
                 break
             scale(-side, to_input[j], a)
@@ -220,7 +220,7 @@ def _projection(voters, u, l, n_targets, rounding, down, up, best, bound, active
             moved[t] = z[t] + push * a[t]
         clear_of_all = _clears(V, l, rows, c, count, moved, margin)
         if clear_of_all and up is not None:
-            clear_of_all = violated_side(to_input, moved, down, up)[1] < 0
+            clear_of_all = violated_side(to_input, moved, down, up, ROUNDED * length(moved))[1] < 0
         if clear_of_all:
             size = length(moved)
             if size < best:

@@ -7,9 +7,9 @@ move z (but for a term all points share), so "b is no farther than j" is the row
 import numpy as np
 
 from holdfast.certificates.kernels.active_set import add_constraint, certified, point_beyond
-from holdfast.certificates.kernels.box import violated_side
+from holdfast.certificates.kernels.box import ROUNDED, clip_to_box, violated_side
 from holdfast.certificates.kernels.halfspace import euclidean_length, level
-from holdfast.certificates.kernels.lifted import FACET, certified_sum, facet_row, lifted_length, violated_facet
+from holdfast.certificates.kernels.lifted import FACET, PASSED, certified_sum, facet_row, lifted_length, violated_facet
 from holdfast.certificates.kernels.nearest import VIOLATED
 from holdfast.certificates.kernels.query import AGAINST_OTHERS
 from holdfast.certificates.kernels.rounding import product_error, slack, slack_within
@@ -103,7 +103,7 @@ def relaxation(tree, slot, active, query, kind, scratch, down, up, ball):
         else:
             b, c = NONE_FOUND, 0.0
             if up is not None:
-                b, j, c = _violated_limit(query, z, down, up, a)
+                b, j, c = _violated_limit(query, z, down, up, ball, a)
             if ball is not None and b == NONE_FOUND:
                 j = violated_facet(z, ball, query.sigma, a)
                 b = FACET if j > -2 else NONE_FOUND
@@ -124,14 +124,21 @@ def relaxation(tree, slot, active, query, kind, scratch, down, up, ball):
         bound = value if value > bound else bound
         if ended != 0.0 or bound >= limit:
             break
+        if ball is not None:
+            point_beyond(active, 0.0, z)  # Σλa has lost digits, about 1/σ²; no bound rests on z here
     close_at(status, bound)
     return -1.0
 
 
 @inner
-def _violated_limit(query, z, down, up, a):
-    """A side of the box or a relation that z violates: its tag and level, the row into ``a``."""
-    side, j = violated_side(query.to_input, z, down, up)
+def _violated_limit(query, z, down, up, ball, a):
+    """A side of the box or a relation that z violates: its tag and level, the row into ``a``.
+
+    What rounding may add to a move of this length is spared, or a side that holds would join again and again; in
+    coordinates ``(σδ, T)`` that is as much as of the facets of the ball.
+    """
+    spare = ROUNDED * length(z) if ball is None else PASSED * lifted_length(z, ball, query.sigma)
+    side, j = violated_side(query.to_input, z, down, up, spare)
     if j >= 0:
         scale(-side, query.to_input[j], a)
         return (UPPER_SIDE, j, -up[j]) if side > 0 else (LOWER_SIDE, j, -down[j])
@@ -196,23 +203,45 @@ def _votes(labels, members, n_members, c):
 
 
 @inner
+def _loses(query, kind, scratch, moved, down, up, ball):
+    """Whether the vote after a move is lost as the kind asks, and no limit is broken."""
+    phi, keys, nearest = scratch.phi, scratch.keys, scratch.nearest
+    if up is not None:
+        clip_to_box(query.to_input, moved, down, up)
+    half_distances(query.squared, query.slopes, moved, phi)
+    count = ZERO
+    for p in range(phi.size):
+        count = insert(phi[p], p, keys, nearest, count)
+    elected = winner(query.labels, nearest, count, scratch.tally, query.lowest_wins)
+    lost = elected == kind.winner if kind.wins == 1 else elected != query.y
+    if lost and up is not None:
+        lost = _violated_limit(query, moved, down, up, ball, scratch.row)[0] == NONE_FOUND
+    return lost
+
+
+@inner
+def stretched_witness(active, query, kind, scratch, size, best_z, down, up, ball):
+    """Whether the vote is lost on the way of z at a length of ``size``, which is longer; the move to ``best_z``."""
+    z, moved = active.z, scratch.moved
+    own = length(z) if ball is None else lifted_length(z, ball, query.sigma)
+    if not 0.0 < own < size:
+        return False
+    scale(size / own, z, moved)
+    if not _loses(query, kind, scratch, moved, down, up, ball):
+        return False
+    for t in range(z.size):
+        best_z[t] = moved[t]
+    return True
+
+
+@inner
 def witness(active, query, kind, scratch, pushes, best, best_z, down, up, ball):
-    """The length of a move a hair beyond z that changes the vote as the kind asks; infinite if none was found."""
-    z, phi, moved = active.z, scratch.phi, scratch.moved
-    keys, nearest, tally = scratch.keys, scratch.nearest, scratch.tally
-    squared, slopes, labels = query.squared, query.slopes, query.labels
+    """The length of a move a hair beyond z that changes the vote; infinite if none was found."""
+    z, moved = active.z, scratch.moved
     step = 2.0 * slack(query.rounding, length(z))
     for _ in range(pushes):  # twentyfold pushes; whatever they reach is checked by the vote
         point_beyond(active, step, moved)
-        half_distances(squared, slopes, moved, phi)
-        count = ZERO
-        for p in range(phi.size):
-            count = insert(phi[p], p, keys, nearest, count)
-        elected = winner(labels, nearest, count, tally, query.lowest_wins)
-        lost = elected == kind.winner if kind.wins == 1 else elected != query.y
-        if lost and up is not None:
-            lost = _violated_limit(query, moved, down, up, scratch.row)[0] == NONE_FOUND
-        if lost:
+        if _loses(query, kind, scratch, moved, down, up, ball):
             size = length(moved) if ball is None else lifted_length(moved, ball, query.sigma)
             if size < best:
                 for t in range(z.size):

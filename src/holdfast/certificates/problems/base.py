@@ -148,7 +148,8 @@ class Problem(ABC):
             raise ValueError("Relations are on the moved inputs: the engine needs inputs as well as queries.")
         A, b = self.moves.relations
         moved = inputs + np.nan_to_num(delta)
-        return (moved @ A.T - b <= _ROUNDED * (np.abs(moved) @ np.abs(A).T + np.abs(b))).all(axis=1)
+        sizes = np.abs(moved) @ np.abs(A).T + np.abs(b)
+        return (moved @ A.T - b <= (_ROUNDED + self.moves.slack) * sizes).all(axis=1)
 
 
 def _power_of_two(size: float) -> float:

@@ -11,7 +11,7 @@ from holdfast.affine import Affine
 from holdfast.certificates.folding import Encoding, Fold, Front
 from holdfast.certificates.problems import Problem
 from holdfast.certificates.threat import Moves
-from holdfast.numerics.frames import with_names
+from holdfast.numerics.frames import precisions, with_names
 
 
 @dataclass(frozen=True)
@@ -81,12 +81,11 @@ class Voter(ABC):
         return np.searchsorted(self.classes, self.model.predict(given))
 
     def same_as_given(self, X, codes: np.ndarray) -> np.ndarray:
-        """Whether the model says of X in single precision what it says of the same numbers in double precision.
+        """Whether the model says of X in another precision what it says of the same numbers in double precision.
 
         Scalers compute in the precision of their input; a certificate is one of the rows in double precision.
         """
-        dtypes = list(getattr(X, "dtypes", [getattr(X, "dtype", None)]))
-        if not any(str(dtype).lower() in ("float16", "float32") for dtype in dtypes):
+        if set(precisions(X)) <= {"float64"}:
             return np.ones(len(codes), bool)
         return np.searchsorted(self.classes, self.model.predict(X)) == codes
 

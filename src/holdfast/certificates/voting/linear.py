@@ -62,7 +62,8 @@ def read_linear(model, last, steps: Fold, n_features: int, reference) -> LinearV
             f"SVC(kernel='linear') with {len(classes)} classes lets pairs of classes vote and cannot be certified: use "
             "LinearSVC or LogisticRegression, which compare one score per class."
         )
-    W = np.atleast_2d(np.asarray(last.coef_, dtype=np.float64))
+    weights = last.coef_.toarray() if hasattr(last.coef_, "toarray") else last.coef_  # sparse after sparsify()
+    W = np.atleast_2d(np.asarray(weights, dtype=np.float64))
     b = np.broadcast_to(np.asarray(last.intercept_, dtype=np.float64), len(W))
     # libsvm sums over support vectors: their magnitudes round, not those of their sum.
     absolute = np.abs(W) if not isinstance(last, SVC) else np.abs(last.dual_coef_) @ np.abs(last.support_vectors_)
@@ -83,6 +84,8 @@ def _check_scores(last, W: np.ndarray, b: np.ndarray, absolute: np.ndarray) -> N
     unit = np.divide(1.0, reach, out=np.ones(d), where=reach > 0)
     probe = np.vstack([np.zeros(d), np.linspace(-1.0, 2.0, d) * unit, 1e3 * np.cos(np.arange(d)) * unit])
     actual = np.asarray(last.decision_function(with_names(probe, last)), dtype=np.float64).reshape(len(probe), -1)
+    if np.ndim(last.predict(with_names(probe, last))) != 1:
+        raise TypeError(f"{type(last).__name__} with several outputs cannot be certified: fit one model for each.")
     size = np.abs(probe) @ absolute.T + np.abs(b)
     if actual.shape != size.shape or not (np.abs(actual - probe @ W.T - b) <= 1e-9 * size).all():
         raise TypeError(

@@ -32,6 +32,12 @@ class VotesByDistance(Protocol):
     def validate(self) -> None:
         """Raise ``ValueError`` unless shapes, ranges and counts of these attributes agree."""
 
+    def predict(self, X) -> np.ndarray:
+        """The class that wins the vote, for each row."""
+
+    def _vote(self, X) -> np.ndarray:
+        """The same function: a subclass with another ``predict`` does not vote by distance."""
+
 
 @dataclass(frozen=True)
 class NeighborVoter(Voter):
@@ -92,6 +98,11 @@ def nearest_opponents(points, labels, queries: np.ndarray, codes: np.ndarray, n_
         place = queries + reach * (points[np.maximum(column, 0)] - queries)
         place[column < 0] = np.nan
         yield place
+
+
+def votes_by_distance(last) -> bool:
+    """Whether the nearest points decide, and nothing that a subclass has put in place of ``predict``."""
+    return isinstance(last, VotesByDistance) and getattr(type(last), "_vote", None) is type(last).predict
 
 
 def read_votes_by_distance(model, last: VotesByDistance, steps: Fold, n_features: int, reference) -> NeighborVoter:

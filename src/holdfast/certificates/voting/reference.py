@@ -9,7 +9,7 @@ from sklearn.utils import check_array
 
 from holdfast.certificates.folding import Fold
 from holdfast.certificates.rounding import UNIT_ROUNDOFF
-from holdfast.numerics.frames import with_names
+from holdfast.numerics.frames import precisions, with_names
 
 _SAMPLE = 100  # rows that the model is asked about where all of its points can be seen
 # Rows that scikit-learn mapped while it fitted (fit_transform) may differ from rows that it maps now by this many
@@ -17,6 +17,7 @@ _SAMPLE = 100  # rows that the model is asked about where all of its points can 
 _ROUNDINGS = 32.0
 # A distance of 0 is computed as up to this part of the magnitudes, where a distance is ‖u‖² − 2u·z + ‖z‖².
 _BLUR = 1e-7
+_NEAREST, _DISTANCES = 4, 1e-11  # points whose distances are compared; parts of squared magnitudes they may differ by
 
 _WHAT = "reference must be the rows the pipeline was fitted on, before its first step, and their labels"
 
@@ -72,6 +73,25 @@ def stored_points(knn, asked: bool = False) -> tuple[np.ndarray, np.ndarray]:
     elif not asked:
         _ask_model(knn, points, knn.classes_[codes], size, None)
     return points, codes
+
+
+def check_distances(knn: KNeighborsClassifier, points: np.ndarray, mapped: np.ndarray, scale: float) -> None:
+    """Refuse a model whose distances are not those of its points: data or metric may have changed since ``fit``.
+
+    A tree keeps a metric of its own, and the bounds of its nodes. So for a sample of the points the distances of the
+    model's nearest ones are compared with those between ``mapped``, the points in the space of the vote.
+    """
+    some = np.unique(np.linspace(0, len(points) - 1, _SAMPLE).astype(int))
+    k = min(_NEAREST, len(points))
+    found = knn.kneighbors(with_names(points[some], knn), n_neighbors=k)[0] ** 2
+    squares = np.einsum("nr,nr->n", mapped, mapped)
+    all_ = np.maximum(squares[some][:, None] - 2.0 * mapped[some] @ mapped.T + squares, 0.0)
+    expected = np.sort(np.partition(all_, k - 1, axis=1)[:, :k], axis=1)
+    if not (np.abs(found - expected) <= _DISTANCES * scale**2).all():
+        raise ValueError(
+            "The distances that the model finds are not those between its own points: its rows, or its metric, were "
+            "changed after fit. Fit it again."
+        )
 
 
 def _ask_within(knn: RadiusNeighborsClassifier, points: np.ndarray, size: np.ndarray) -> None:
@@ -138,8 +158,7 @@ def _compare_stored(knn, mapped: np.ndarray, labels: np.ndarray, size: np.ndarra
 
 def refuse_single_precision(owner: str, rows) -> None:
     """Raise ``ValueError`` if rows are in half or single precision."""
-    dtypes = list(getattr(rows, "dtypes", [getattr(rows, "dtype", None)]))
-    coarse = [str(dtype) for dtype in dtypes if str(dtype).lower() in ("float16", "float32")]
+    coarse = [name for name in precisions(rows) if name in ("float16", "float32")]
     if coarse:
         verb = "are" if owner.endswith("rows") else "is"
         raise ValueError(

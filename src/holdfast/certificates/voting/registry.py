@@ -16,15 +16,15 @@ from holdfast.certificates.voting.centroids import read_centroids
 from holdfast.certificates.voting.linear import LINEAR, read_linear
 from holdfast.certificates.voting.neighbors import (
     NeighborVoter,
-    VotesByDistance,
     read_votes_by_distance,
+    votes_by_distance,
 )
 from holdfast.certificates.voting.reference import refuse_single_precision
 from holdfast.certificates.voting.scikit_learn import read_nearest, read_within
 
 # (is the fitted classifier of this kind?, its reader); the first that accepts it is used.
 READERS: list[tuple[Callable[..., bool], Callable[..., Voter]]] = [
-    (lambda last: isinstance(last, VotesByDistance), read_votes_by_distance),
+    (votes_by_distance, read_votes_by_distance),
     (lambda last: type(last) in (KNeighborsClassifier,), read_nearest),
     (lambda last: type(last) in (RadiusNeighborsClassifier,), read_within),
     (lambda last: type(last) in (NearestCentroid,), read_centroids),

@@ -13,7 +13,7 @@ from holdfast.certificates.problems import DistanceProblem
 from holdfast.certificates.voting.base import Voter
 from holdfast.certificates.voting.minkowski import Minkowski, metric_of
 from holdfast.certificates.voting.neighbors import NeighborVoter, nearest_opponents
-from holdfast.certificates.voting.reference import check_reference, shows_points, stored_points
+from holdfast.certificates.voting.reference import check_distances, check_reference, shows_points, stored_points
 from holdfast.numerics.frames import with_names
 
 _SAMPLE = 50  # rows whose distances are compared with the model's own
@@ -76,6 +76,7 @@ def read_nearest(model, last: KNeighborsClassifier, steps: Fold, n_features: int
         points, mapped, scale = steps(rows), chain(rows), float(chain.sizes(rows).max())
     weighted = last.weights == "distance" and k > 1  # one neighbour wins whatever it weighs
     if metric.p == 2 and not weighted:
+        check_distances(last, points, mapped, scale)
         return NeighborVoter(model, chain, last.classes_, n_features, mapped, codes, k, "lowest", False, scale)
     _compare_distances(last, points, mapped, metric.p, scale)
     _refuse_normalizer(chain, last)

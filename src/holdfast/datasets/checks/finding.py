@@ -69,7 +69,8 @@ def describe(findings: Sequence[Finding]) -> list[str]:
     for (_, sentence), members in groups.items():
         names = [repr(short_name(f.column)) for f in members if f.column is not None]
         more = f" and {len(names) - _LISTED} more" if len(names) > _LISTED else ""
-        what = f"{'Column' if len(names) == 1 else 'Columns'} {', '.join(names[:_LISTED])}{more} " if names else ""
+        word, each = ("Column", "") if len(names) == 1 else ("Columns", ": each")
+        what = f"{word} {', '.join(names[:_LISTED])}{more}{each} " if names else ""
         flags = all_flags(members)
         sentences.append(f"{what}{sentence}{': ' + flags if flags else ''}.")
     return sentences
