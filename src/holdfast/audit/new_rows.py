@@ -106,7 +106,7 @@ def read_new_rows(model, X, allow_unknown: bool = False, tables: bool = False) -
 
 
 def _takes_words(model) -> bool:
-    """Whether the first step makes numbers of words or gaps by itself."""
+    """True if the first step makes numbers of words or gaps by itself."""
     first = model[0] if isinstance(model, Pipeline) else model
     return isinstance(first, (ColumnTransformer, OneHotEncoder, OrdinalEncoder, SimpleImputer)) or (
         isinstance(first, Pipeline) and _takes_words(first)

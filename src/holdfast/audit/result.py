@@ -137,7 +137,7 @@ class AuditResult:
 
     @property
     def units(self) -> str:
-        """What radii are measured in."""
+        """The units of the radii."""
         return DEVIATIONS if self.allowed is None else self.allowed.units
 
     def scores(self) -> dict[str, dict]:

@@ -150,7 +150,7 @@ def _rows(result: "AuditResult", certificates: dict, right: dict, y: np.ndarray)
 
 
 def _threat(result: "AuditResult") -> dict | None:
-    """What was allowed to move, in sentences, and the threat that was given."""
+    """Sentences on what was allowed to move, and the threat that was given."""
     if result.allowed is None:
         return None
     given = result.allowed.given

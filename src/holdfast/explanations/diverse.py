@@ -82,6 +82,6 @@ def towards_other_points(
 
 
 def _nearest(ends: list[np.ndarray], points: np.ndarray) -> np.ndarray:
-    """Which of the places each point is nearest to."""
+    """The place that each point is nearest to."""
     distance = np.array([((end - points) ** 2).sum(axis=1) for end in ends])
     return np.nan_to_num(distance, nan=np.inf).argmin(axis=0)

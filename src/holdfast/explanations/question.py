@@ -1,4 +1,4 @@
-"""What counts as an answer: the class that is asked for, by a possible move, and held if ``slack`` asks for it."""
+"""The condition for an answer: the class that is asked for, by a possible move, and stable if ``slack`` asks for it."""
 
 from dataclasses import dataclass, field, replace
 
@@ -19,7 +19,7 @@ _VISIBLE = 1e3  # as in bracket: rounding is at most 1e-9 of a comparison below 
 
 @dataclass(frozen=True)
 class Question:
-    """Which points answer a row.
+    """The condition that a point must meet to answer a row.
 
     Attributes
     ----------
@@ -50,7 +50,7 @@ class Question:
     barred: np.ndarray | None = None
 
     def accepts(self, points: np.ndarray, rows: np.ndarray, codes: np.ndarray, targets: np.ndarray) -> np.ndarray:
-        """Whether each point answers its row; the model's own predict decides, of all points and of each alone.
+        """True for each point that answers its row; the model's own predict decides, for all points and for each alone.
 
         Parameters
         ----------
@@ -77,7 +77,7 @@ class Question:
         return bracket_threat(voter or self.voter, Reading(self.moves, None, []), rows, effort or self.effort)
 
     def sizes(self, points: np.ndarray, rows: np.ndarray) -> np.ndarray:
-        """How far each point is from its row; infinite where there is no point."""
+        """The distance of each point from its row; infinite where there is no point."""
         there = np.isfinite(points).all(axis=1)
         out = np.full(len(rows), np.inf)
         out[there] = self.moves.lengths(points[there] - rows[there])
@@ -105,7 +105,7 @@ class Question:
         return replace(self, effort=replace(self.effort, fast=True))
 
     def _possible(self, points: np.ndarray, rows: np.ndarray) -> np.ndarray:
-        """Whether the moves keep every limit exactly: bringing the point back to its limits changes nothing."""
+        """True for moves that keep every limit exactly: bringing the point back to its limits changes nothing."""
         kept = (self.moves.enforce(points, rows) == points).all(axis=1)
         return kept & self.moves.allows(points, rows)
 

@@ -30,7 +30,7 @@ class Counterfactuals:
     closest : bool ndarray of shape (n_answers,)
         Whether the two meet: nothing that is smaller by more than ``rounding`` can do.
     valid : bool ndarray of shape (n_answers,)
-        Whether there is a point. Each was seen to have the answer, by the model's own ``predict``.
+        True where there is a point. The model's own ``predict`` has given it the answer.
     prediction : ndarray of shape (n_answers,)
         The answer for the row as it is.
     target : object ndarray of shape (n_answers,)
@@ -77,7 +77,7 @@ class Counterfactuals:
 
     @property
     def status(self) -> np.ndarray:
-        """Of each answer: ``found``, ``already`` (the row has it), ``impossible`` (proven), or ``not found``."""
+        """Status of each answer: ``found``, ``already`` (the row has it), ``impossible`` (proven), or ``not found``."""
         words = np.where(np.isinf(self.lower_bound), "impossible", "not found").astype(object)
         same = (self.values == self.rows[self.row]).all(axis=1) & ~self.recoded.any(axis=1)
         words[self.valid] = np.where(same[self.valid], "already", "found")

@@ -54,7 +54,7 @@ class Answers:
         return np.flatnonzero(~meet(self.lower, self.size))
 
     def accepts(self, at: np.ndarray, points: np.ndarray) -> np.ndarray:
-        """Whether points answer the rows ``at``."""
+        """True for points that answer the rows ``at``."""
         return self.question.accepts(points, self.rows[at], self.codes[at], self.targets[at])
 
     def offer(self, at: np.ndarray, points: np.ndarray) -> None:

@@ -11,6 +11,18 @@ from holdfast.report.summary_format import check_summary, units_of
 
 PARTS = ("report", "counterfactuals")  # templates with a style and a script; each is a section but for the first
 
+# Names that models are called by, explained where they are used; -PL is the perturbation loss.
+FAMILIES = (
+    ("PNCA", "Prototypes: a few learned points stand for each class, and the nearest decides. temperature: how softly "
+             "the nearest is chosen in training."),
+    ("CAP", "Neighbours under a learned distance that is kept to few directions (a cap on the others)."),
+    ("SCML", "Neighbours under a learned distance that is a sum of few directions, found near the data."),
+    ("-PL", "With the perturbation loss: training asks for room around each row, in the units of the columns, before a "
+            "neighbour of another class comes nearer."),
+    ("(chosen)", "Chosen by cross-validation on the training rows, with its settings: voters (neighbours that vote), "
+                 "the margin kept between classes (training rows nearer than that to another class are left out)."),
+)  # fmt: skip
+
 
 def render_html(summary: dict) -> str:
     """Render a summary, as ``summarise`` makes it or ``report.json`` holds it.
@@ -47,11 +59,20 @@ def render_html(summary: dict) -> str:
     return environment.get_template("report.html").render(
         s=summary,
         figures=_figures(summary),
+        families=FAMILIES,
+        seconds=_seconds(summary),
         embedded=script_json(_script_data(summary)),
         style=style,
         script=script,
         script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
     )
+
+
+def _seconds(summary: dict) -> dict:
+    """What took a tenth of a second or more, by the names of the models."""
+    names = {model["key"]: model["method"] for model in summary["models"]}
+    told = {" ".join(names.get(word, word) for word in key.split(" ")): s for key, s in summary["seconds"].items()}
+    return {key: f"{s:.1f}" for key, s in told.items() if s is not None and s >= 0.1}
 
 
 def _script_data(summary: dict) -> dict:

@@ -1,4 +1,4 @@
-"""What a search of one query starts from: the points in reach, the kinds of pieces."""
+"""The start of a search for one query: the points in reach, the kinds of pieces."""
 
 from typing import NamedTuple
 

@@ -33,7 +33,7 @@ LOOK = 24  # targets, nearest after the move, that bound a new member; fewer bou
 
 @entry
 def search(tree, active, query, kinds, scratch, steps, best_z):
-    """Solve up to ``steps`` nodes; whether the search is over.
+    """Solve up to ``steps`` nodes; True if the search is over.
 
     A node is closed if its bound or its relaxation says so, or at a witness; else its children go into the heap.
     """
@@ -110,7 +110,7 @@ def _raised(bound, length, within, ball):
 def _branch_on_target(tree, slot, query, kind, scratch, size, along, within, ball):
     """If more targets are nearer than some member than can be excused: require the worst, or excuse it.
 
-    Targets that no move within reach can put behind the members are excused at once. Returns whether it branched.
+    Targets that no move within reach can put behind the members are excused at once. Returns True if it branched.
     """
     nodes, heap, status, node = tree.nodes, tree.heap, tree.status[0], tree.nodes[slot]
     members, excused, required = tree.members[slot], tree.excused, tree.required

@@ -204,7 +204,7 @@ def _votes(labels, members, n_members, c):
 
 @inner
 def _loses(query, kind, scratch, moved, down, up, ball):
-    """Whether the vote after a move is lost as the kind asks, and no limit is broken."""
+    """True if the vote after a move is lost as the kind asks, and no limit is broken."""
     phi, keys, nearest = scratch.phi, scratch.keys, scratch.nearest
     if up is not None:
         clip_to_box(query.to_input, moved, down, up)
@@ -221,7 +221,7 @@ def _loses(query, kind, scratch, moved, down, up, ball):
 
 @inner
 def stretched_witness(active, query, kind, scratch, size, best_z, down, up, ball):
-    """Whether the vote is lost on the way of z at a length of ``size``, which is longer; the move to ``best_z``."""
+    """True if the vote is lost in the direction of z at the longer length ``size``; the move to ``best_z``."""
     z, moved = active.z, scratch.moved
     own = length(z) if ball is None else lifted_length(z, ball, query.sigma)
     if not 0.0 < own < size:

@@ -11,7 +11,7 @@ from holdfast.certificates.folding import Fold
 from holdfast.certificates.rounding import UNIT_ROUNDOFF
 from holdfast.numerics.frames import precisions, with_names
 
-_SAMPLE = 100  # rows that the model is asked about where all of its points can be seen
+_SAMPLE = 100  # rows that the model is asked about where all of its points can be read
 # Rows that scikit-learn mapped while it fitted (fit_transform) may differ from rows that it maps now by this many
 # roundings of a sum; seen: up to 5.4 (PCA).
 _ROUNDINGS = 32.0
@@ -48,7 +48,7 @@ def check_reference(knn: KNeighborsClassifier, reference, steps: Fold, n_feature
 
 
 def shows_points(knn: KNeighborsClassifier) -> bool:
-    """Whether this version of scikit-learn lets the points of a model be seen."""
+    """True if this version of scikit-learn gives access to the points of a model."""
     return _stored(knn)[0] is not None
 
 
@@ -57,7 +57,7 @@ def stored_points(knn, asked: bool = False) -> tuple[np.ndarray, np.ndarray]:
 
     They are no public attribute, so the model is asked about every one of them (``kneighbors``, ``predict``): its
     nearest point must be the point itself, with its label; not if it was ``asked`` about the reference rows, which are
-    the same. Where they cannot be seen, ``reference`` must be given.
+    the same. Where they cannot be read, ``reference`` must be given.
     """
     points, codes = _stored(knn)
     if points is None or codes is None or len(points) != knn.n_samples_fit_ or len(codes) != len(points):
