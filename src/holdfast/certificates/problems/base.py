@@ -83,6 +83,10 @@ class Problem(ABC):
     def scaled(self, alpha: float, beta: float) -> "Problem":
         """The problem with queries ``alpha u`` and moves measured in units of ``beta``."""
 
+    def lost(self, elected: np.ndarray, prediction: np.ndarray) -> np.ndarray:
+        """Whether votes for the classes ``elected`` are changes that count."""
+        return elected != prediction
+
     def to_sound_range(self) -> tuple["Problem", float, float]:
         """The problem with its numbers near 1, and the powers of two (alpha, beta) that took it there.
 
@@ -132,21 +136,20 @@ class Problem(ABC):
     ) -> Bounds:
         """Bounds from certified radii and proposed moves of the free inputs (m, n_free), NaN where there is none.
 
-        A move is clipped to the box and kept if it keeps the relations and the vote at ``u + Tδ`` is no longer for the
-        prediction. A query whose vote is for another class at once has bounds 0; a certified radius never passes a
-        witness.
+        A move is clipped to the box and kept if it keeps the relations and the vote at ``u + Tδ`` is :meth:`lost`. A
+        query whose vote is lost at once has bounds 0; a certified radius never passes a witness.
         """
         m = len(queries)
         down, up = self.room(inputs, m)
         if up.size:
             move = np.clip(move, -down, up)
         delta = self.moves.spread(move, self.T.shape[1])
-        changed = self.vote(queries + product_by_rows(np.nan_to_num(delta), self.T)) != prediction
+        changed = self.lost(self.vote(queries + product_by_rows(np.nan_to_num(delta), self.T)), prediction)
         kept = changed & np.isfinite(delta).all(axis=1) & self._keeps_relations(inputs, delta)
         upper = np.full(m, np.inf)
         upper[kept] = self.moves.free_norm.lengths(move[kept])
         delta[~kept] = np.nan
-        wrong = self.vote(queries) != prediction
+        wrong = self.lost(self.vote(queries), prediction)
         lower = np.where(wrong, 0.0, np.minimum(lower, upper))
         upper[wrong], delta[wrong] = 0.0, 0.0
         return Bounds(lower, upper, delta)
