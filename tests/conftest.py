@@ -8,7 +8,7 @@ import pytest
 from hypothesis import settings
 from sklearn.preprocessing import StandardScaler, normalize
 
-settings.register_profile("holdfast", deadline=None, derandomize=True, max_examples=40)
+settings.register_profile("holdfast", deadline=None, derandomize=True, max_examples=20)
 settings.load_profile("holdfast")
 
 UCI = ["australian", "breast_cancer", "ecoli", "fourclass", "haberman", "iris", "segment"]

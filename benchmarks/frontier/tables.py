@@ -29,12 +29,16 @@ def rows() -> pd.DataFrame:
     return pd.concat([ours[columns], theirs[columns]], ignore_index=True)
 
 
-def means(sets=UCI) -> pd.DataFrame:
-    """Percent by data set (index), method and radius (columns; 0 is accuracy), over the rounds that ours has."""
+def paired(sets=UCI) -> pd.DataFrame:
+    """The rows of rounds that ours has."""
     found = rows()
     done = found[(found.method == OURS) & found.dataset.isin(sets)][["dataset", "round"]].drop_duplicates()
-    found = found.merge(done, on=["dataset", "round"])
-    return 100 * found.pivot_table(index="dataset", columns=["method", "radius"], values="value")
+    return found.merge(done, on=["dataset", "round"])
+
+
+def means(sets=UCI) -> pd.DataFrame:
+    """Percent by data set (index), method and radius (columns; 0 is accuracy), over the rounds that ours has."""
+    return 100 * paired(sets).pivot_table(index="dataset", columns=["method", "radius"], values="value")
 
 
 def per_set(radius: float = 0.2, sets=UCI) -> pd.DataFrame:
@@ -42,9 +46,9 @@ def per_set(radius: float = 0.2, sets=UCI) -> pd.DataFrame:
     found = means(sets)
     found.loc["mean"] = found.mean()
     methods = found.columns.get_level_values(0).unique()
-    done = rows()
+    done = paired(sets)
     done = done[done.method == OURS].groupby("dataset")["round"].nunique()
-    table = pd.DataFrame({"data set": found.index, "rounds": [done.get(name, "") for name in found.index]})
+    table = pd.DataFrame({"data set": found.index, "rounds": [str(done.get(name, "")) for name in found.index]})
     for method in methods:
         parts = [found[method, r] if (method, r) in found.columns else None for r in (radius, 0.0)]
         columns = [["-"] * len(found) if part is None else [f"{v:.1f}" for v in part] for part in parts]
@@ -53,35 +57,38 @@ def per_set(radius: float = 0.2, sets=UCI) -> pd.DataFrame:
 
 
 def overall(sets=UCI) -> pd.DataFrame:
-    """Of each method the means over sets that all methods have: certified at each radius, and accuracy."""
-    found = means(sets).dropna(axis=0)
-    table = pd.DataFrame({"method": found.columns.get_level_values(0).unique()})
-    for radius in (*RADII, 0.0):
-        name = "right" if radius == 0.0 else f"certified at {radius:g}"
-        table[name] = [
-            f"{found[m, radius].mean():.1f}" if (m, radius) in found.columns else "-" for m in table["method"]
-        ]
-    return table
+    """Of each method the means over sets: certified at each radius, accuracy, and ours less it on the same rounds."""
+    all_ = paired(sets)
+    wide = 100 * all_.pivot_table(index=["dataset", "round"], columns=["method", "radius"], values="value")
+    found = []
+    for method in wide.columns.get_level_values(0).unique():
+        radii = [r for r in (*RADII, 0.0) if (method, r) in wide.columns]
+        own = wide[method][radii].dropna()
+        ours = wide[OURS].loc[own.index, radii]
+        line = {"method": method, "splits": len(own)}
+        for r in (*RADII, 0.0):
+            name = "right" if r == 0.0 else f"certified at {r:g}"
+            line[name] = f"{own[r].groupby('dataset').mean().mean():.1f}" if r in radii else "-"
+        for r in (0.2, 0.0):
+            name = "ours, right" if r == 0.0 else f"ours, certified at {r:g}"
+            line[name] = f"{(ours - own)[r].groupby('dataset').mean().mean():+.1f}" if r in radii else "-"
+        found.append(line)
+    return pd.DataFrame(found)
 
 
 def sentences(radius: float = 0.2, sets=UCI) -> list[str]:
-    """How ours compares, in words."""
-    found = means(sets).dropna(axis=0)
-    certified = found.xs(radius, axis=1, level=1)
-    right = found.xs(0.0, axis=1, level=1)
-    other = certified.drop(columns=[OURS])
-    best = other.mean().idxmax()
-    gain, clean = (part[OURS] - part[BASELINE] for part in (certified, right))
-    worse = [f"{name} {value:+.1f}" for name, value in gain.sort_values().items() if value < 0]
-    return [
-        f"{len(found)} sets. Certified at {radius:g}: {certified[OURS].mean():.1f}, {BASELINE} "
-        f"{certified[BASELINE].mean():.1f} ({gain.mean():+.1f}); right: {right[OURS].mean():.1f} and "
-        f"{right[BASELINE].mean():.1f} ({clean.mean():+.1f}).",
-        f"At least as good as {BASELINE} within {_NEAR:g} points, certified: {int((gain >= -_NEAR).sum())} of "
-        f"{len(found)} sets; below it: {', '.join(worse) or 'none'}.",
-        f"The best single alternative on average is {best}: certified {other[best].mean():.1f}, right "
-        f"{right[best].mean():.1f}.",
-    ]
+    """How ours compares with logistic regression, in words, set by set."""
+    found = means(sets)
+    told = []
+    for baseline in (BASELINE, f"{BASELINE}, w = 1"):
+        gain, clean = ((found[OURS, r] - found[baseline, r]).dropna() for r in (radius, 0.0))
+        worse = [f"{name} {value:+.1f}" for name, value in gain.sort_values().items() if value < 0]
+        told.append(
+            f"Against {baseline}, {len(gain)} sets: certified at {radius:g} {gain.mean():+.1f}, right "
+            f"{clean.mean():+.1f}; at least as good within {_NEAR:g} points, certified, on "
+            f"{int((gain >= -_NEAR).sum())}; below it on {', '.join(worse) or 'none'}."
+        )
+    return told
 
 
 def table(radius: float = 0.2) -> str:

@@ -1,4 +1,4 @@
-"""The same certificates again: with threads, by rows, in batches, under load, on Dask."""
+"""The same certificates and counterfactuals again: with threads, by rows, in batches, under load, on Dask."""
 
 import subprocess
 import sys
@@ -6,23 +6,42 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 import numpy as np
+import pandas as pd
 from hypothesis import strategies as st
+from sklearn.compose import ColumnTransformer
 from sklearn.decomposition import PCA
+from sklearn.linear_model import LogisticRegression
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import Normalizer, StandardScaler
+from sklearn.preprocessing import Normalizer, OneHotEncoder, PowerTransformer, StandardScaler
 
-from holdfast import CertifiedKNeighborsClassifier, certify
+from holdfast import CertifiedKNeighborsClassifier, Threat, certify, counterfactuals
 from holdfast.certificates import Certificate
 from tests.adversary.setups import quietly
 from tests.adversary.tally import Tally
+
+
+def _columns(scaler) -> ColumnTransformer:
+    """Numbers scaled, words as indicators."""
+    return ColumnTransformer([("numbers", scaler, slice(0, 8)), ("words", OneHotEncoder(handle_unknown="ignore"), [8])])
+
 
 MODELS = {
     "holdfast 7": lambda: CertifiedKNeighborsClassifier(n_neighbors=7),
     "scaled holdfast 3": lambda: make_pipeline(StandardScaler(), CertifiedKNeighborsClassifier(n_neighbors=3)),
     "components": lambda: make_pipeline(PCA(5), CertifiedKNeighborsClassifier(n_neighbors=2)),
     "normalised": lambda: make_pipeline(Normalizer(), CertifiedKNeighborsClassifier(n_neighbors=1)),
+    "table 3": lambda: make_pipeline(_columns(StandardScaler()), CertifiedKNeighborsClassifier(n_neighbors=3)),
+    "bent table": lambda: make_pipeline(_columns(PowerTransformer()), LogisticRegression()),
+    "weighted 3": lambda: make_pipeline(StandardScaler(), KNeighborsClassifier(3, weights="distance")),
+    "logistic": lambda: make_pipeline(StandardScaler(), LogisticRegression()),
     "kd_tree 5": lambda: make_pipeline(StandardScaler(), KNeighborsClassifier(5, algorithm="kd_tree")),
+}
+THREATS = {
+    "free": {},
+    "up": {"only_up": [0, 2], "unit": {0: 2.0}},
+    "relations": {"relations": [({0: 1.0, 1: 1.0}, "<=", 12.0), ({2: 1.0, 3: -1.0}, ">=", -9.0)]},
+    "box": {"lower": 1.0, "upper": 5.0, "frozen": [3]},
 }
 _BUSY = "import os\nparent = os.getppid()\nwhile os.getppid() == parent: pass"
 WAYS = ["again", "8 threads", "row by row", "batches", "dask"]
@@ -30,13 +49,14 @@ WAYS = ["again", "8 threads", "row by row", "batches", "dask"]
 
 @dataclass(frozen=True)
 class Repeat:
-    """One case: a model, a norm, a budget that binds, and a second way to certify."""
+    """One case: a model, a norm, a budget that binds, a second way to certify, and a threat."""
 
     seed: int
     model: str
     norm: str
     budget: int
     way: str
+    threat: str = "free"
 
 
 cases = st.builds(
@@ -46,6 +66,7 @@ cases = st.builds(
     st.sampled_from(["l2", "l2", "linf", "l1"]),
     st.sampled_from([0, 10, 100]),
     st.sampled_from(WAYS),
+    st.sampled_from(sorted(THREATS)),
 )
 
 
@@ -66,8 +87,11 @@ def fitted(seed: int, name: str, n: int = 80, d: int = 8):
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(n, d)) + 3.0
     y = ((X[:, 0] - 3) * (X[:, 1] - 3) > 0).astype(int) + (X[:, 2] > 4)
+    rows = rng.normal(size=(2 if name in ("bent table", "weighted 3") else 5, d)) + 3.0
+    if "table" in name:
+        X, rows = (pd.DataFrame(Z).rename(columns=str).assign(word=rng.choice(["a", "b"], len(Z))) for Z in (X, rows))
     model = MODELS[name]().fit(X, y)
-    return model, rng.normal(size=(9, d)) + 3.0, {"reference": (X, y)} if "tree" in name else {}
+    return model, rows, {"reference": (X, y)} if "tree" in name else {}
 
 
 def attack(case: Repeat) -> Tally:
@@ -78,7 +102,11 @@ def attack(case: Repeat) -> Tally:
 def _attack(case: Repeat) -> Tally:
     tally = Tally()
     model, rows, options = fitted(case.seed, case.model)
-    options |= {"norm": case.norm, "budget": case.budget}
+    threat = {**THREATS[case.threat]}
+    if "table" in case.model and case.threat == "box":
+        threat = {"lower": {"0": 1.0}, "upper": {"0": 5.0}, "frozen": ["3"], "free": {"word": ["a", "b"]}}
+    norm = {"l2": 2, "linf": np.inf, "l1": 1}[case.norm]
+    options |= {"threat": Threat(norm, **threat), "budget": case.budget}
     first = certify(model, rows, n_jobs=1, **options)
     compare(tally, first, repeat(case.way, model, rows, options), case.way)
     return tally
@@ -89,28 +117,47 @@ def repeat(way: str, model, rows, options) -> Certificate:
     if way == "8 threads":
         return certify(model, rows, n_jobs=8, **options)
     if way in ("row by row", "batches"):
-        step = 1 if way == "row by row" else 4
+        step = 1 if way == "row by row" else 2
         parts = [certify(model, rows[i : i + step], n_jobs=1, **options) for i in range(0, len(rows), step)]
         return Certificate.concatenate(parts)
     if way == "dask":
         import dask
         import dask.array
 
+        if isinstance(rows, pd.DataFrame):
+            import dask.dataframe
+
+            collection = dask.dataframe.from_pandas(rows, npartitions=2)
+        else:
+            collection = dask.array.from_array(rows, chunks=(3, -1))
         with dask.config.set(scheduler="synchronous"):
-            return certify(model, dask.array.from_array(rows, chunks=(6, -1)), n_jobs=1, **options)
+            return certify(model, collection, n_jobs=1, **options)
     return certify(model, rows, n_jobs=1, **options)
 
 
 def compare(tally: Tally, first: Certificate, second: Certificate, way: str) -> None:
-    """Bit for bit; in other batches, to 1e-9, because there a matrix product has other bits."""
+    """Bit for bit; witnesses in other batches to 1e-9, where the model's own matrix products round otherwise."""
     batches = way in ("row by row", "batches", "dask")
-    for name in ("radius", "upper") if batches else ("radius", "upper", "adversarial"):
+    for name in ("radius", "upper", "adversarial")[: 2 if batches or hasattr(first.adversarial, "iloc") else 3]:
         a, b = getattr(first, name), getattr(second, name)
+        near = batches and name == "upper"
         with np.errstate(invalid="ignore"):
-            same = (a == b) | (np.isnan(a) & np.isnan(b)) | (batches & (np.abs(a - b) <= 1e-9 * np.abs(a)))
+            same = (a == b) | (np.isnan(a) & np.isnan(b)) | (near & (np.abs(a - b) <= 1e-9 * np.abs(a)))
         _count(tally, same.reshape(len(a), -1).all(axis=1), f"{name} ({way})", a, b)
     a, b = np.asarray(first.prediction), np.asarray(second.prediction)
     _count(tally, (a == b) | (batches & (first.radius == 0)), f"prediction ({way})", a, b)
+
+
+def compare_counterfactuals(tally: Tally, model, rows, threat: Threat) -> None:
+    """Answers and bounds with eight threads, and of rows alone."""
+    first = counterfactuals(model, rows, threat=threat, n_jobs=1)
+    second = counterfactuals(model, rows, threat=threat, n_jobs=8)
+    parts = [counterfactuals(model, rows[i : i + 1], threat=threat, n_jobs=1) for i in range(len(rows))]
+    for name in ("size", "lower_bound"):
+        a, b = np.asarray(getattr(first, name)), np.asarray(getattr(second, name))
+        alone = np.concatenate([np.asarray(getattr(part, name)) for part in parts])
+        _count(tally, (a == b) | (np.isnan(a) & np.isnan(b)), f"{name} (8 threads)", a, b)
+        _count(tally, (a == alone) | (np.isnan(a) & np.isnan(alone)), f"{name} (row by row)", a, alone)
 
 
 def _count(tally: Tally, same: np.ndarray, what: str, a: np.ndarray, b: np.ndarray) -> None:

@@ -1,22 +1,33 @@
 """The same table, model and budget give the same certificates, whoever asks and whatever else the machine does."""
 
+import importlib.util
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast import certify
+from holdfast import Threat, certify
 from tests.adversary import repeats
 from tests.adversary.families import small
 from tests.adversary.tally import Tally
 
 
-@pytest.mark.parametrize("way", repeats.WAYS)
-@small(2)
-@given(st.integers(0, 2**32 - 1), st.sampled_from(sorted(repeats.MODELS)), st.sampled_from(["l2", "linf"]))
-def test_another_way(way, seed, model, norm):
-    if way == "dask":
-        pytest.importorskip("dask.array")
-    repeats.attack(repeats.Repeat(seed, model, norm, 10, way)).check()
+@pytest.mark.parametrize("model", sorted(repeats.MODELS))
+@small(1)
+@given(st.integers(0, 2**32 - 1), st.sampled_from(["l2", "linf"]), st.sampled_from(sorted(repeats.THREATS)))
+def test_another_way(model, seed, norm, threat):
+    for way in ("8 threads", "row by row", *(["dask"] if importlib.util.find_spec("dask") else [])):
+        repeats.attack(repeats.Repeat(seed, model, norm, 10, way, threat)).check()
+
+
+@pytest.mark.parametrize("threat", ["free", "relations"])
+@pytest.mark.parametrize("model", ["scaled holdfast 3", "logistic", "table 3"])
+def test_counterfactuals(model, threat):
+    fitted, rows, _ = repeats.fitted(1, model)
+    tally = Tally()
+    repeats.compare_counterfactuals(tally, fitted, rows[:3], Threat(**repeats.THREATS[threat]))
+    tally.check()
+    assert tally.tries > 10
 
 
 def test_under_load():

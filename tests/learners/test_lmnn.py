@@ -57,7 +57,7 @@ def test_australian_on_the_authors_splits(paper_data, data_folder, solver):
 def test_default_solver_against_the_paper_s_schedule(paper_data, name, perturbation):
     """As low an objective (within 1e-3), in at most a third of the gradient evaluations."""
     X, y = paper_data(name)
-    rows = np.random.default_rng(0).permutation(len(y))[: min(int(0.7 * len(y)), 3000)]
+    rows = np.random.default_rng(0).permutation(len(y))[: min(int(0.7 * len(y)), 800)]
     X, y = X[rows], y[rows]
     fast = LMNN(perturbation=perturbation).fit(X, y)
     with warnings.catch_warnings():  # its 1000 iterations are not always enough

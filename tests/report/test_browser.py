@@ -171,7 +171,7 @@ def test_on_a_phone_nothing_runs_off_the_page(page, folder):
 
 def test_cards_on_a_phone_have_captions(page):
     page.set_viewport_size({"width": 390, "height": 800})
-    for table in ("compare", "classes"):
+    for table in ("compare", "classes", "features"):
         cell = page.locator(f"table.{table} tbody tr").first.locator("td.num").last
         assert cell.is_visible()
         box = cell.bounding_box()

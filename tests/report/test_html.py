@@ -151,3 +151,14 @@ def test_without_jinja_the_extra_is_named(audit_result, monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "jinja2", None)
     with pytest.raises(ImportError, match=r"holdfast\[report\]"):
         render_html(summarise(audit_result))
+
+
+def test_the_names_of_families_are_explained_and_short_times_left_out(audit_result):
+    summary = summarise(audit_result)
+    models = [{**model, "method": "PNCA-PL (chosen)"} for model in summary["models"][:1]] + summary["models"][1:]
+    key = models[0]["key"]
+    html = render_html({**summary, "models": models, "seconds": {"read": 5e-6, f"train {key}": 12.34}})
+    assert "a few learned points stand for each class" in html
+    assert "5e-06" not in html
+    assert ">train PNCA-PL (chosen)<" in html
+    assert ">12.3<" in html

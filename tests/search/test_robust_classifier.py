@@ -13,7 +13,7 @@ from holdfast.search import FAMILIES
 from holdfast.search.families import Facts
 from holdfast.search.rungs import climb, thinned
 from holdfast.search.trial import Trial, run_trials
-from holdfast.search.verdict import NODES, Objective
+from holdfast.search.verdict import NODES, Criterion
 
 FAST = ["linear", "euclidean"]
 
@@ -71,7 +71,7 @@ def test_scores_are_those_of_the_refitted_candidate(rows, threat):
         recipe = family.draws(np.random.RandomState(0), facts, 1)[0]
         heads = list(range(len(recipe.heads)))[::4]
         ((verdicts, _),) = run_trials(
-            [Trial(recipe, heads)], X, y, train, test, Objective(1.0, 0.3, threat), len(heads)
+            [Trial(recipe, heads)], X, y, train, test, Criterion(1.0, 0.3, threat), len(heads)
         )
         for h, found in zip(heads, verdicts, strict=True):
             model = recipe.classifier(recipe.heads[h]).fit(X[train], y[train])
@@ -86,7 +86,7 @@ def test_heads_that_promise_little_keep_the_fast_bound(rows):
     recipe = FAMILIES["euclidean"].draws(None, Facts(70, 6, 0.3, 0.3, 1.0), 1)[0]
     every = list(range(len(recipe.heads)))
     found = [
-        np.array(run_trials([Trial(recipe, every)], X, y, train, test, Objective(1.0, 0.3), n)[0][0])
+        np.array(run_trials([Trial(recipe, every)], X, y, train, test, Criterion(1.0, 0.3), n)[0][0])
         for n in (0, 3, len(every))
     ]
     assert (found[0] <= found[1]).all()
@@ -167,7 +167,7 @@ def test_a_second_rung_on_more_rows_runs_again(monkeypatch):
     monkeypatch.setattr(rungs, "RUNGS", (rungs.Rung(50, 2, overall=0.2), rungs.Rung(200)))
     splits = [(np.arange(0, 300, 2), np.arange(1, 300, 2)), (np.arange(1, 300, 2), np.arange(0, 300, 2))]
     recipes = FAMILIES["linear"].draws(None, Facts(150, 5, 0.1, 0.1, 1.0), 1)
-    table = climb(recipes, X, y, splits, Objective(1.0, 0.1), None, lambda *_: None)
+    table = climb(recipes, X, y, splits, Criterion(1.0, 0.1), None, lambda *_: None)
     on_last = [c for c, rung in table.rung.items() if rung == 1]
     assert 2 <= len(on_last) < len(recipes)
     assert {len(v) for v in table.verdicts.values()} == {2}

@@ -14,6 +14,7 @@ METHODS = {
     "logistic regression": logistic_regression.make,
     "logistic regression, w = 1": logistic_regression.make_certified,
     "linear SVM": linear_svm.make,
+    "linear SVM, w = 1": linear_svm.make_certified,
     "gradient boosting": gradient_boosting.make,
     "Euclidean k-NN": euclidean.make,
     "adversarial pruning": adversarial_pruning.make,

@@ -1,4 +1,4 @@
-"""What was allowed to move in an audit: one threat, for rows of numbers and for rows as a model takes them."""
+"""The threat of an audit, for rows of numbers and for rows as a model takes them."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -70,7 +70,7 @@ class AllowedMoves:
         return list(self.groups[column]) if column in self.groups else [self.names.index(column)]
 
     def sentences(self) -> list[str]:
-        """What was allowed to move, in plain sentences; columns of categories that stay as they are named."""
+        """Plain sentences on what was allowed to move; columns of categories that stay as they are named."""
         told = Threat(**self.threat.get_params() | {"unit": "std" if self.given is None else self.given.unit or "std"})
         out = told.describe()
         fixed = [name for name in self.groups if name not in self.changing]

@@ -23,7 +23,7 @@ _MAX_ITER = 2000  # of logistic regression on standardised rows
 
 @dataclass(frozen=True, eq=False)
 class Training:
-    """What every candidate is made from.
+    """The rows and settings that every candidate is trained with.
 
     Attributes
     ----------
@@ -126,7 +126,7 @@ def _tuned(training: Training, robust: bool, families, stage: str) -> Fitted:
 
 
 def _fit(training: Training, step: str, classifier) -> Fitted:
-    """Scaler and classifier, fitted; what warned while they were is told once each."""
+    """Fit scaler and classifier; each warning is kept once."""
     model = Pipeline([("scale", StandardScaler()), (step, classifier)])
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UserWarning)  # convergence warnings are such

@@ -119,6 +119,8 @@ def from_to(before: float, after: float) -> str:
     ('from 13.2 to 12.9', 'from 1050 to 985', 'from 13.24 to 13.38', 'from 0.0031 to 0.0034')
     >>> from_to(1.95, 5.2), from_to(3, 8), from_to(12.5, 12.5 + 1e-10)
     ('from 1.9 to 5.2', 'from 3 to 8', 'from 12.5 by 1e-10')
+    >>> from_to(-0.01, 4.5)
+    'from 0.0 to 4.5'
     """
     step = after - before
     if step == 0:
@@ -129,6 +131,7 @@ def from_to(before: float, after: float) -> str:
         return f"from {before:.6g} by {step:.2g}"
     decimals = max(decimals, int(abs(step) < 20))
     texts = [f"{value:.{decimals}f}" for value in (before, after)]
+    texts = [text if float(text) else text.removeprefix("-") for text in texts]
     if decimals and all(text.endswith("." + "0" * decimals) for text in texts):
         texts = [text.partition(".")[0] for text in texts]
     return f"from {texts[0]} to {texts[1]}"

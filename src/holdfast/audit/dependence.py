@@ -100,7 +100,7 @@ def ask_dependence(
 
 
 def dependence_tables(result: "AuditResult", best: str) -> list[dict]:
-    """What a report shows of each column: shares by model, and examples of the recommended one."""
+    """Tables for the report: shares by column and model, and examples of the recommended model."""
     tables = []
     for each in result.dependence:
         models = {

@@ -102,11 +102,16 @@ def read_new_rows(model, X, allow_unknown: bool = False, tables: bool = False) -
         return NewRows(matrix, unknown, ignored, reordered)
     if tables and names is not None and hasattr(X, "columns") and _takes_words(inner):
         return NewRows(X[list(names)], [], ignored, reordered)
+    if hasattr(X, "columns") and _takes_words(inner):
+        raise ValueError(
+            "This command takes models of numbers, but the model encodes words and gaps by itself: use holdfast "
+            "predict, certify or audit --model, or in Python holdfast.attack and holdfast.counterfactuals."
+        )
     return NewRows(_numbers(inner, X, names), [], ignored, reordered)
 
 
 def _takes_words(model) -> bool:
-    """Whether the first step makes numbers of words or gaps by itself."""
+    """True if the first step makes numbers of words or gaps by itself."""
     first = model[0] if isinstance(model, Pipeline) else model
     return isinstance(first, (ColumnTransformer, OneHotEncoder, OrdinalEncoder, SimpleImputer)) or (
         isinstance(first, Pipeline) and _takes_words(first)

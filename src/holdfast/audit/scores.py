@@ -102,4 +102,4 @@ def confusion(y: np.ndarray, prediction: np.ndarray, classes: list, at_most: int
 
 def rounded(found: dict) -> dict:
     """The scores with four significant digits."""
-    return {k: significant(v, 4) if isinstance(v, float) else v for k, v in found.items()}
+    return {k: significant(v, 8) if isinstance(v, float) else v for k, v in found.items()}

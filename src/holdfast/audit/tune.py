@@ -120,7 +120,7 @@ def tuned(
 
 
 def weighing(y: np.ndarray, class_weight: str | None) -> str | None:
-    """How classes count: "balanced" where that was asked for, or a class is rare; else None."""
+    """The weighting of classes: "balanced" where that was asked for, or a class is rare; else None."""
     if class_weight not in ("auto", "balanced", None):
         raise ValueError(f"class_weight must be 'auto', 'balanced' or None; got {class_weight!r}.")
     if class_weight != "auto":

@@ -155,7 +155,7 @@ class Moves:
         return self if self.relations is None else replace(self, slack=2.0 * TOLERANCE)
 
     def relation_room(self, inputs: np.ndarray | None) -> np.ndarray:
-        """What is left of every relation at each input: (m, n_relations)."""
+        """The room left in every relation at each input: (m, n_relations)."""
         assert self.relations is not None
         if inputs is None:
             raise ValueError("Relations are on the moved inputs: the engine needs inputs as well as queries.")

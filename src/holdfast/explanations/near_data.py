@@ -30,7 +30,7 @@ class NearData:
     limit: float
 
     def accepts(self, points: np.ndarray) -> np.ndarray:
-        """Whether each point is near enough."""
+        """True for each point that is near enough."""
         if not len(points):
             return np.zeros(0, bool)
         return self.search.kneighbors(self.place(points), 1)[0][:, 0] <= self.limit  # type: ignore[operator]

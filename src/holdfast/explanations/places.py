@@ -1,4 +1,4 @@
-"""Where answers are known to be: the data of the class that is asked for, as inputs to walk to."""
+"""Data of the class that is asked for, as inputs to walk to."""
 
 from collections.abc import Callable, Iterator
 

@@ -13,7 +13,7 @@ _ROUNDING = 2.0**-52  # a term of a sum, with its product
 
 
 class Shortest(NamedTuple):
-    """What a program found.
+    """The solution of a program.
 
     Attributes
     ----------

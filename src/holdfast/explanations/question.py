@@ -1,10 +1,11 @@
-"""What counts as an answer: the class that is asked for, by a possible move, and held if ``slack`` asks for it."""
+"""The condition for an answer: the class that is asked for, by a possible move, and stable if ``slack`` asks for it."""
 
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from holdfast.certificates.bracket import Bracket, Effort
+from holdfast.certificates.categories import Categories
 from holdfast.certificates.enumeration import bracket_threat
 from holdfast.certificates.moves import Moves
 from holdfast.certificates.problems import Budget
@@ -18,7 +19,7 @@ _VISIBLE = 1e3  # as in bracket: rounding is at most 1e-9 of a comparison below 
 
 @dataclass(frozen=True)
 class Question:
-    """Which points answer a row.
+    """The condition that a point must meet to answer a row.
 
     Attributes
     ----------
@@ -33,6 +34,10 @@ class Question:
         The moves of ``slack``: in every free feature, up and down, measured as the moves are.
     near : NearData or None
         How far from the data an answer may lie.
+    categories : Categories or None
+        Which categories may change.
+    barred : bool ndarray of shape (d,) or None
+        Features that must stay, besides those of the moves; a category of which one is barred stays.
     """
 
     voter: Voter
@@ -41,9 +46,11 @@ class Question:
     slack: float = 0.0
     noise: Moves = field(default_factory=Moves)
     near: NearData | None = None
+    categories: Categories | None = None
+    barred: np.ndarray | None = None
 
     def accepts(self, points: np.ndarray, rows: np.ndarray, codes: np.ndarray, targets: np.ndarray) -> np.ndarray:
-        """Whether each point answers its row; the model's own predict decides, of all points and of each alone.
+        """True for each point that answers its row; the model's own predict decides, for all points and for each alone.
 
         Parameters
         ----------
@@ -70,10 +77,19 @@ class Question:
         return bracket_threat(voter or self.voter, Reading(self.moves, None, []), rows, effort or self.effort)
 
     def sizes(self, points: np.ndarray, rows: np.ndarray) -> np.ndarray:
-        """How far each point is from its row; infinite where there is no point."""
+        """The distance of each point from its row; infinite where there is no point."""
         there = np.isfinite(points).all(axis=1)
         out = np.full(len(rows), np.inf)
         out[there] = self.moves.lengths(points[there] - rows[there])
+        return out
+
+    def base(self, points: np.ndarray, rows: np.ndarray) -> np.ndarray:
+        """The rows, with the categories of the points: what their numbers moved from."""
+        if self.categories is None:
+            return rows
+        columns, out = self.categories.columns, rows.copy()
+        there = np.isfinite(points).all(axis=1)
+        out[np.ix_(there, columns)] = points[np.ix_(there, columns)]
         return out
 
     def held(self, W: np.ndarray) -> np.ndarray:
@@ -89,7 +105,7 @@ class Question:
         return replace(self, effort=replace(self.effort, fast=True))
 
     def _possible(self, points: np.ndarray, rows: np.ndarray) -> np.ndarray:
-        """Whether the moves keep every limit exactly: bringing the point back to its limits changes nothing."""
+        """True for moves that keep every limit exactly: bringing the point back to its limits changes nothing."""
         kept = (self.moves.enforce(points, rows) == points).all(axis=1)
         return kept & self.moves.allows(points, rows)
 

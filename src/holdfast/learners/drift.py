@@ -125,7 +125,7 @@ class DRIFT(TripletLearner):
         solver = check_solver(self.solver)
         space, report = metric_space(solver), FitReport("DRIFT", self.verbose, self.callback)
         X, triplets = mine(self, X, y, triplets).points_and_triplets()
-        prior = self.disturbance**2 * (float(X.var(axis=0).mean()) or 1.0)  # s²
+        prior = self.disturbance**2 * float(X.var(axis=0).mean()) or 1e-300  # s²; rows that do not differ have none
         trace: list[float] = []
         evaluations = 0
         n, p = X.shape

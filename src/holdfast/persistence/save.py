@@ -79,7 +79,7 @@ def save(model, path, **metadata) -> Path:
 
 
 def _advice(unknown: list[str]) -> str:
-    """What to do about some types that cannot be saved."""
+    """Advice for some types that cannot be saved."""
     if any("make_column_selector" in name for name in unknown):
         return " Give the ColumnTransformer lists of columns in place of a selector."
     if any("sparse" in name for name in unknown):

@@ -4,9 +4,24 @@ import base64
 import hashlib
 import json
 
+from holdfast.explanations.text import as_given
 from holdfast.numerics.formatting import number, percent
 from holdfast.report.figures import accuracy_curve, heat_map, histograms, lines
 from holdfast.report.summary_format import check_summary, units_of
+
+PARTS = ("report", "counterfactuals")  # templates with a style and a script; each is a section but for the first
+
+# Names that models are called by, explained where they are used; -PL is the perturbation loss.
+FAMILIES = (
+    ("PNCA", "Prototypes: a few learned points stand for each class, and the nearest decides. temperature: how softly "
+             "the nearest is chosen in training."),
+    ("CAP", "Neighbours under a learned distance that is kept to few directions (a cap on the others)."),
+    ("SCML", "Neighbours under a learned distance that is a sum of few directions, found near the data."),
+    ("-PL", "With the perturbation loss: training asks for room around each row, in the units of the columns, before a "
+            "neighbour of another class comes nearer."),
+    ("(chosen)", "Chosen by cross-validation on the training rows, with its settings: voters (neighbours that vote), "
+                 "the margin kept between classes (training rows nearer than that to another class are left out)."),
+)  # fmt: skip
 
 
 def render_html(summary: dict) -> str:
@@ -35,17 +50,29 @@ def render_html(summary: dict) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters.update(percent=percent, number=number)
+    environment.filters.update(percent=percent, number=number, as_given=as_given)
     assert environment.loader is not None
-    script = environment.loader.get_source(environment, "report.js")[0]
+    style, script = (
+        "".join(environment.loader.get_source(environment, f"{name}.{kind}")[0] for name in PARTS)
+        for kind in ("css", "js")
+    )
     return environment.get_template("report.html").render(
         s=summary,
         figures=_figures(summary),
+        families=FAMILIES,
+        seconds=_seconds(summary),
         embedded=script_json(_script_data(summary)),
-        style=environment.loader.get_source(environment, "report.css")[0],
+        style=style,
         script=script,
         script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
     )
+
+
+def _seconds(summary: dict) -> dict:
+    """What took a tenth of a second or more, by the names of the models."""
+    names = {model["key"]: model["method"] for model in summary["models"]}
+    told = {" ".join(names.get(word, word) for word in key.split(" ")): s for key, s in summary["seconds"].items()}
+    return {key: f"{s:.1f}" for key, s in told.items() if s is not None and s >= 0.1}
 
 
 def _script_data(summary: dict) -> dict:

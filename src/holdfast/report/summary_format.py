@@ -16,5 +16,5 @@ def check_summary(summary: dict) -> None:
 
 
 def units_of(summary: dict) -> str:
-    """What the radii of a summary are measured in."""
+    """The units of the radii of a summary."""
     return summary["radius"].get("units", "standard deviations")

@@ -1,4 +1,4 @@
-"""What was allowed to move, and whether answers depend on sensitive columns, as lines of Markdown."""
+"""Lines of Markdown: what was allowed to move, and whether answers depend on sensitive columns."""
 
 from collections.abc import Callable
 

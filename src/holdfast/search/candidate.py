@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from holdfast.search.fold import FoldResult
+from holdfast.search.fold import CVFoldResult
 
 
 class Candidate:
@@ -14,7 +14,7 @@ class Candidate:
     Attributes
     ----------
     parameters : dict
-    results : list of FoldResult
+    results : list of CVFoldResult
         One for each fold.
     max_iter : int or None
         Iterations after which the fits were stopped; None for fits to the end.
@@ -22,7 +22,7 @@ class Candidate:
 
     def __init__(self, parameters: dict[str, Any]):
         self.parameters = parameters
-        self.results: list[FoldResult] = []
+        self.results: list[CVFoldResult] = []
         self.max_iter: int | None = None
 
     @property

@@ -14,7 +14,7 @@ from holdfast.search.scores import score
 
 
 @dataclass(frozen=True, eq=False)
-class Fold:
+class CVFold:
     """Training and test rows, and what the learner precomputes of the training rows for all candidates."""
 
     X: np.ndarray
@@ -24,13 +24,13 @@ class Fold:
     precomputed: Precomputed
 
     @classmethod
-    def make(cls, learner: MetricLearner, X: np.ndarray, y: np.ndarray, train, test) -> "Fold":
+    def make(cls, learner: MetricLearner, X: np.ndarray, y: np.ndarray, train, test) -> "CVFold":
         """The fold of the rows ``train`` and ``test``."""
         part = np.ascontiguousarray(X[train])
         return cls(part, y[train], X[test], y[test], learner.precompute(part, y[train]))
 
 
-class FoldResult(NamedTuple):
+class CVFoldResult(NamedTuple):
     """The result of a candidate on a fold; ``warm_start`` are parameters with which a fit goes on from there."""
 
     score: float
@@ -40,8 +40,8 @@ class FoldResult(NamedTuple):
 
 
 def fit_and_score(
-    tasks: list[tuple[MetricLearner, dict[str, Any]]], fold: Fold, scoring, n_neighbors: int, max_iter: int | None
-) -> list[FoldResult]:
+    tasks: list[tuple[MetricLearner, dict[str, Any]]], fold: CVFold, scoring, n_neighbors: int, max_iter: int | None
+) -> list[CVFoldResult]:
     """Fit some learners, each with its warm start, on one fold and score them; stop fits after ``max_iter``."""
     found = []
     with warnings.catch_warnings():
@@ -54,7 +54,7 @@ def fit_and_score(
             seconds = time.perf_counter() - began
             classifier = make_classifier(learner, fold.X, fold.y, n_neighbors, n_jobs=1)
             value, tie_break = score(classifier, fold.X_test, fold.y_test, scoring)
-            found.append(FoldResult(value, tie_break, seconds, {} if max_iter is None else learner.warm_start()))
+            found.append(CVFoldResult(value, tie_break, seconds, {} if max_iter is None else learner.warm_start()))
     return found
 
 

@@ -14,7 +14,7 @@ from holdfast.certificates.training_rows import fitted_threat
 from holdfast.certificates.voting import voter_for
 from holdfast.models import CertifiedKNeighborsClassifier
 from holdfast.models.pruning import prune
-from holdfast.search.verdict import Question, Verdict, stable_rows, verdict
+from holdfast.search.verdict import ScoredRows, Verdict, stable_rows, verdict
 from holdfast.search.vote_counts import count_rivals, surely_kept
 
 _WORST = Verdict(0.0, 0.0)
@@ -23,7 +23,7 @@ _BLOCK = 4_000_000  # squared distances at once
 
 
 def neighbor_verdicts(
-    learner, X: np.ndarray, y: np.ndarray, heads: Sequence[dict[str, Any]], question: Question, n_searched: int
+    learner, X: np.ndarray, y: np.ndarray, heads: Sequence[dict[str, Any]], question: ScoredRows, n_searched: int
 ) -> list[Verdict]:
     """The verdict on each head under a fitted metric; one that cannot be fitted certifies nothing.
 
@@ -38,7 +38,7 @@ def neighbor_verdicts(
         Training rows and labels.
     heads : sequence of dict
         ``n_neighbors`` and ``prune``.
-    question : Question
+    question : ScoredRows
     n_searched : int
     """
     codes = np.unique(y, return_inverse=True)[1]
@@ -81,7 +81,7 @@ def _kept(X: np.ndarray, codes: np.ndarray, L: np.ndarray, margin: float) -> np.
         return np.zeros(0, dtype=np.int64)
 
 
-def _problem(classifier, question: Question) -> NeighborProblem | None:
+def _problem(classifier, question: ScoredRows) -> NeighborProblem | None:
     """The vote of all training rows, for the moves of the threat; None unless these are all moves of some features."""
     threat = as_threat(question.objective.threat, 2, None, None, None)
     voter = voter_for(classifier)
@@ -96,7 +96,7 @@ def _problem(classifier, question: Question) -> NeighborProblem | None:
 
 
 def _votes(
-    problem: NeighborProblem, kept: np.ndarray, neighbors, L: np.ndarray, classes: np.ndarray, question: Question
+    problem: NeighborProblem, kept: np.ndarray, neighbors, L: np.ndarray, classes: np.ndarray, question: ScoredRows
 ):
     """For each number of voters, two masks of shape (m, n_sets): right, and right and surely kept."""
     largest, C = max(neighbors), problem.n_classes

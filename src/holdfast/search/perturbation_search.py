@@ -17,7 +17,7 @@ from holdfast.learners.ranges import Ranges
 from holdfast.parameters import check_count
 from holdfast.search.candidate import Candidate, results_table
 from holdfast.search.draw import draw_candidates
-from holdfast.search.fold import Fold, fit_and_score, make_classifier
+from holdfast.search.fold import CVFold, fit_and_score, make_classifier
 from holdfast.search.margins import largest_tau
 
 _LATER_DRAWS = 10  # draws in a second stage: the paper's number for CAP-PL
@@ -141,7 +141,7 @@ class PerturbationSearchCV(ClassifierMixin, MetaEstimatorMixin, TransformerMixin
         rng = check_random_state(self.random_state)
         learner = _single_threaded(self.estimator)
         self.tau_max_ = largest_tau(learner, X, y)
-        folds = [Fold.make(learner, X, y, train, test) for train, test in self._splits(X, y, rng)]
+        folds = [CVFold.make(learner, X, y, train, test) for train, test in self._splits(X, y, rng)]
         self.n_splits_ = len(folds)
 
         candidates: list[Candidate] = []
@@ -195,7 +195,7 @@ class PerturbationSearchCV(ClassifierMixin, MetaEstimatorMixin, TransformerMixin
             cv = StratifiedKFold(int(cv), shuffle=True, random_state=rng.randint(2**31 - 1))
         return list(check_cv(cv, y, classifier=True).split(X, y))
 
-    def _run(self, learner: MetricLearner, candidates: list[Candidate], folds: list[Fold]) -> None:
+    def _run(self, learner: MetricLearner, candidates: list[Candidate], folds: list[CVFold]) -> None:
         """Score every candidate on every fold; with ``halving``, after short fits that sort some out."""
         alive = candidates
         for max_iter in _SHORT if self.halving and _can_be_stopped(learner) else ():
@@ -206,7 +206,7 @@ class PerturbationSearchCV(ClassifierMixin, MetaEstimatorMixin, TransformerMixin
         self._score(learner, alive, folds, None)
 
     def _score(
-        self, learner: MetricLearner, candidates: list[Candidate], folds: list[Fold], max_iter: int | None
+        self, learner: MetricLearner, candidates: list[Candidate], folds: list[CVFold], max_iter: int | None
     ) -> None:
         """Fit and score candidates on all folds, from where their last fits ended."""
         # A fold is large and a candidate small: each task takes some candidates to one fold.

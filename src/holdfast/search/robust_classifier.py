@@ -19,7 +19,7 @@ from holdfast.parameters import check_count, check_number
 from holdfast.search.families import FAMILIES, Facts, Family, Given
 from holdfast.search.margins import largest_tau
 from holdfast.search.rungs import RUNGS, Table, climb, thinned
-from holdfast.search.verdict import Objective
+from holdfast.search.verdict import Criterion
 
 _WEIGHTS = {"certified": 1.0, "balanced": 0.5}
 _TIE = 0.01  # of the objective: a half to a quarter of the standard error of a share of some hundred rows
@@ -146,7 +146,7 @@ class RobustClassifierCV(ClassifierMixin, BaseEstimator):
         self.n_splits_ = len(splits)
         facts = self._facts(X, y, splits)
         recipes = [recipe for family in families for recipe in family.draws(rng, facts, self.n_draws)]
-        asked = Objective(weight, float(self.radius), self.threat, self.class_weight == "balanced")
+        asked = Criterion(weight, float(self.radius), self.threat, self.class_weight == "balanced")
         table = climb(recipes, X, y, splits, asked, self.n_jobs, self._report)
         self._store(table)
         self.best_estimator_ = self.candidate(self.best_index_)

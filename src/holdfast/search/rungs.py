@@ -10,14 +10,14 @@ import numpy as np
 
 from holdfast.search.families import Recipe
 from holdfast.search.trial import Trial, run_trials
-from holdfast.search.verdict import Objective, Verdict
+from holdfast.search.verdict import Criterion, Verdict
 
 Split = tuple[np.ndarray, np.ndarray]
 
 
 @dataclass(frozen=True)
 class Rung:
-    """How much a candidate is tried, and how many go on.
+    """The rows and folds that a candidate is tried on, and the share that goes on.
 
     Attributes
     ----------
@@ -91,7 +91,7 @@ class Table:
 
 
 def climb(
-    recipes: list[Recipe], X: np.ndarray, y: np.ndarray, splits: Sequence[Split], asked: Objective, n_jobs: int | None,
+    recipes: list[Recipe], X: np.ndarray, y: np.ndarray, splits: Sequence[Split], asked: Criterion, n_jobs: int | None,
     report,
 ) -> Table:  # fmt: skip
     """Try all recipes on the first rung, and the best of each on the next."""
@@ -100,7 +100,7 @@ def climb(
         return _climb(recipes, X, y, splits, asked, n_jobs, report)
 
 
-def _climb(recipes, X, y, splits, asked: Objective, n_jobs: int | None, report) -> Table:
+def _climb(recipes, X, y, splits, asked: Criterion, n_jobs: int | None, report) -> Table:
     table = Table(recipes, asked.weight)
     trials = {r: list(range(len(recipe.heads))) for r, recipe in enumerate(recipes)}
     before: list[Split] = []
@@ -145,7 +145,7 @@ def _survivors(table: Table, trials: dict[int, list[int]], rung: Rung, n_heads: 
     return {r: sorted(sorted(trials[r], key=lambda h: (-table.value((r, h)), h))[:n_heads]) for r in sorted(go_on)}
 
 
-def _run(recipes, trials, X, y, splits, asked: Objective, n_searched: int, n_jobs) -> list[dict]:
+def _run(recipes, trials, X, y, splits, asked: Criterion, n_searched: int, n_jobs) -> list[dict]:
     """For each fold and recipe, verdicts and seconds. A task is some recipes of one family on one fold."""
     groups: dict[str, list[int]] = {}
     for r in trials:

@@ -12,7 +12,7 @@ from holdfast.learners import Precomputed, TripletLearner
 from holdfast.numerics.threads import single_threaded_blas
 from holdfast.search.families import Recipe
 from holdfast.search.neighbor_votes import neighbor_verdicts
-from holdfast.search.verdict import Objective, Question, Verdict, verdict
+from holdfast.search.verdict import Criterion, ScoredRows, Verdict, verdict
 
 _WORST = Verdict(0.0, 0.0)
 
@@ -30,7 +30,7 @@ def run_trials(
     y: np.ndarray,
     train: np.ndarray,
     test: np.ndarray,
-    asked: Objective,
+    asked: Criterion,
     n_searched: int,
 ) -> list[tuple[list[Verdict], float]]:
     """For each trial the verdicts on its heads and the seconds of the fit; what cannot be fitted certifies nothing.
@@ -42,7 +42,7 @@ def run_trials(
         All rows and labels.
     train, test : int ndarrays
         The fold.
-    asked : Objective
+    asked : Criterion
     n_searched : int
         As for :func:`~holdfast.search.neighbor_votes.neighbor_verdicts`.
     """
@@ -77,7 +77,7 @@ def _fit(estimator, X: np.ndarray, y: np.ndarray, made: dict[tuple, Precomputed]
     made[key].fit(estimator, X, y)
 
 
-def _verdicts(trial: Trial, fitted, X: np.ndarray, y: np.ndarray, question: Question, n_searched) -> list[Verdict]:
+def _verdicts(trial: Trial, fitted, X: np.ndarray, y: np.ndarray, question: ScoredRows, n_searched) -> list[Verdict]:
     """The verdict on each head of a fitted recipe."""
     heads = [trial.recipe.heads[h] for h in trial.heads]
     if trial.recipe.votes_by_neighbors:

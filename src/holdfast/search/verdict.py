@@ -1,4 +1,4 @@
-"""How a candidate is scored: the one place that decides which certificate is asked for."""
+"""Score a candidate: the one place that decides which certificate is computed."""
 
 from typing import Any, NamedTuple
 
@@ -16,8 +16,8 @@ class Verdict(NamedTuple):
     accuracy: float
 
 
-class Objective(NamedTuple):
-    """What a search asks of candidates.
+class Criterion(NamedTuple):
+    """The criterion by which a search ranks candidates.
 
     Attributes
     ----------
@@ -27,7 +27,7 @@ class Objective(NamedTuple):
         At which answers are to be certified.
     threat : Threat or None
     balanced : bool
-        Whether classes count alike, in place of rows.
+        Count classes alike, in place of rows.
     """
 
     weight: float
@@ -35,12 +35,12 @@ class Objective(NamedTuple):
     threat: Any = None
     balanced: bool = False
 
-    def about(self, X: np.ndarray, y: np.ndarray) -> "Question":
+    def about(self, X: np.ndarray, y: np.ndarray) -> "ScoredRows":
         """The question about these rows."""
-        return Question(X, y, row_weights(y, self.balanced), self)
+        return ScoredRows(X, y, row_weights(y, self.balanced), self)
 
 
-class Question(NamedTuple):
+class ScoredRows(NamedTuple):
     """Rows that a candidate is asked about.
 
     Attributes
@@ -49,13 +49,13 @@ class Question(NamedTuple):
         Rows and their labels.
     weights : ndarray of shape (n_rows,)
         How much each row counts in a share; they sum to 1.
-    objective : Objective
+    objective : Criterion
     """
 
     X: np.ndarray
     y: np.ndarray
     weights: np.ndarray
-    objective: Objective
+    objective: Criterion
 
     def shares(self, certified: np.ndarray, right: np.ndarray) -> Verdict:
         """The shares of rows that are right and certified (two masks), and right."""
@@ -70,13 +70,13 @@ def row_weights(y: np.ndarray, balanced: bool) -> np.ndarray:
     return 1.0 / (len(counts) * counts[codes])
 
 
-def verdict(classifier, question: Question) -> Verdict:
+def verdict(classifier, question: ScoredRows) -> Verdict:
     """Certified accuracy at the radius and accuracy of a fitted classifier; what it gets wrong is not certified."""
     right = classifier.predict(question.X) == question.y
     return question.shares(stable_rows(classifier, question, right), right)
 
 
-def stable_rows(classifier, question: Question, rows: np.ndarray) -> np.ndarray:
+def stable_rows(classifier, question: ScoredRows, rows: np.ndarray) -> np.ndarray:
     """A mask: those of the rows (a mask too) whose answer is proven not to change at the radius."""
     out = np.zeros(len(rows), dtype=bool)
     if rows.any():

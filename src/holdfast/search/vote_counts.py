@@ -8,7 +8,7 @@ from holdfast.numerics.compile import ZERO, entry
 
 @entry
 def count_rivals(D, order, slopes, codes, truth, kept, reach, lipschitz, norm_code, targets, near, counts):
-    """Who votes at each query, and how many rivals can come among the nearest within a move of a given size.
+    """Count at each query the voters, and the rivals that a move of a given size can bring among the nearest.
 
     Rows ``i`` are queries, ``p`` sets of reference rows that are kept, ``l`` reference rows of another class than the
     true one. ``n_l`` is the number of targets j that l cannot come nearer than: ``D_l − D_j > 2 r ‖v_l − v_j‖*``.
@@ -75,7 +75,7 @@ def count_rivals(D, order, slopes, codes, truth, kept, reach, lipschitz, norm_co
 
 
 def surely_kept(counts: np.ndarray, k: int) -> np.ndarray:
-    """Whether no move of the size changes a vote of k for the true class, by Lemma B1: bool of shape (m, n_sets).
+    """True where no move of the size changes a vote of k for the true class, by Lemma B1: bool of shape (m, n_sets).
 
     It needs some q with ``k − q`` rivals that have ``n_l ≤ q``, and among them ``b_q`` of one class.
     """

@@ -57,7 +57,7 @@ def _ways(problem: DistanceProblem, queries, prediction, inputs, n_jobs, budget:
 
 
 class _Reach:
-    """How far moves of size 1 carry a query: as a whole in the p-norm, and in every coordinate."""
+    """The distance that moves of size 1 carry a query: in the p-norm, and in every coordinate."""
 
     def __init__(self, problem: DistanceProblem):
         self.T, absolute = problem.moves.in_units(problem.T), problem.moves.in_units(problem.absolute)

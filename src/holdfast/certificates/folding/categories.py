@@ -77,7 +77,7 @@ def value_of(word: Word, code: int) -> Any:
 
 
 def _outputs(step, rows: list, sure: np.ndarray) -> list[np.ndarray | None]:
-    """What the step makes of each row; None where it refuses it."""
+    """The output of the step for each row; None where it refuses the row."""
     out: list[np.ndarray | None] = [None] * len(rows)
     some = np.flatnonzero(sure)
     for t, image in zip(some, _transformed(step, [rows[t] for t in some]), strict=True):

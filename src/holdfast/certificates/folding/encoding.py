@@ -61,7 +61,7 @@ class Warp:
 
 @dataclass
 class Kinds:
-    """What the steps of a pipeline take the user's columns for; filled in while the steps are read.
+    """The kind of each of the user's columns (numbers, categories), found while the steps are read.
 
     Attributes
     ----------

@@ -36,7 +36,7 @@ class Front:
 
     @property
     def encoding(self) -> Encoding:
-        """How the user's rows become numbers."""
+        """The encoding of the user's rows as numbers."""
         assert self.fold.encoding is not None
         return self.fold.encoding
 

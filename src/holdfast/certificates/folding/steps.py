@@ -89,7 +89,7 @@ def _weighted(table: Table, weight: float | None, step) -> Table:
 
 
 def column_numbers(columns: Any, names: Sequence[str] | None, n: int) -> list[int]:
-    """What a ColumnTransformer was told to take, as numbers of columns."""
+    """The columns that an entry of a ColumnTransformer takes, as numbers."""
     place = {} if names is None else {str(name): i for i, name in enumerate(names)}
 
     def number(column) -> int:

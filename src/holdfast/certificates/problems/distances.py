@@ -88,7 +88,7 @@ class DistanceProblem(Problem):
         return int(np.argmax(np.bincount(self.labels[voters], weight, minlength=self.n_classes)))
 
     def holds(self, least: np.ndarray, most: np.ndarray, y: int) -> bool:
-        """Whether y surely wins if the distance of point i lies between ``least[i]`` and ``most[i]`` (Lemma D1).
+        """True if y surely wins when the distance of point i lies between ``least[i]`` and ``most[i]`` (Lemma D1).
 
         The sum of y is smallest with its own points as far and all others as near as can be; the sum of c is largest
         the other way round. With two classes the two are one case, and the answer is exact for independent distances.

@@ -81,7 +81,7 @@ class Voter(ABC):
         return np.searchsorted(self.classes, self.model.predict(given))
 
     def same_as_given(self, X, codes: np.ndarray) -> np.ndarray:
-        """Whether the model says of X in another precision what it says of the same numbers in double precision.
+        """True if the model predicts the same for X in its own precision and for these numbers in double precision.
 
         Scalers compute in the precision of their input; a certificate is one of the rows in double precision.
         """

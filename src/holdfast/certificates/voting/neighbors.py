@@ -101,7 +101,7 @@ def nearest_opponents(points, labels, queries: np.ndarray, codes: np.ndarray, n_
 
 
 def votes_by_distance(last) -> bool:
-    """Whether the nearest points decide, and nothing that a subclass has put in place of ``predict``."""
+    """True if the nearest points decide, and no subclass has replaced ``predict``."""
     return isinstance(last, VotesByDistance) and getattr(type(last), "_vote", None) is type(last).predict
 
 

@@ -1,4 +1,4 @@
-"""What a family of models is: recipes to fit, each with the heads that vote on what was fitted."""
+"""Families of models: recipes to fit, each with the heads that vote on the fitted metric."""
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
@@ -16,7 +16,7 @@ PRUNE = (0.0, 1.0, 2.0)  # margins to keep between classes, in units of the radi
 
 @dataclass(frozen=True)
 class Facts:
-    """What the parameters of a model may depend on.
+    """Properties of the data that the parameters of a model depend on.
 
     Attributes
     ----------
@@ -69,7 +69,7 @@ class Recipe:
 
     @property
     def votes_by_neighbors(self) -> bool:
-        """Whether training rows vote, under the metric that is fitted; else prototypes do, or it is a classifier."""
+        """True if training rows vote under the fitted metric; else prototypes do, or it is a classifier."""
         return isinstance(self.estimator, MetricLearner) and not hasattr(self.estimator, "n_proxies")
 
 
