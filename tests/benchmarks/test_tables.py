@@ -154,5 +154,5 @@ def test_fewer_rounds_are_compared_by_how_hard_they_are():
 
 def test_every_cell_that_was_not_reached_has_a_reason():
     committed = readme.PAGE.read_text(encoding="utf-8")
-    assert "Not reproduced, and why" in committed
-    assert "; not known" not in committed
+    assert "Not reproduced (printed), and why:" in committed
+    assert ": not known" not in committed
