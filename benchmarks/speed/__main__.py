@@ -6,12 +6,13 @@ The comparison with another version of holdfast has a command of its own: ``pyth
 import argparse
 import os
 
+from benchmarks.speed.checks import checks
 from benchmarks.speed.internals import floor, growth, paper, threads
 from benchmarks.speed.rows import table, write
 from benchmarks.speed.solver import solver
 from benchmarks.speed.training import COLUMNS, training
 
-PARTS = ("training", "floor", "threads", "growth", "paper", "solver")
+PARTS = ("training", "floor", "threads", "growth", "paper", "solver", "checks")
 
 
 def main() -> None:
@@ -27,7 +28,7 @@ def main() -> None:
         rows = training(sorted({1, os.cpu_count() or 1}), chosen.slow)
         write("training", rows)
         print(table(rows, COLUMNS))
-    for part in (floor, threads, growth, paper, solver):
+    for part in (floor, threads, growth, paper, solver, checks):
         if part.__name__ in chosen.parts:
             rows = part()
             if rows:

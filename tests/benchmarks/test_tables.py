@@ -141,3 +141,18 @@ def test_the_results_section_is_replaced_and_nothing_else(tmp_path):
     assert readme.replaced(new, "new") == new
     assert "not been run" in readme.text(pd.DataFrame(), tmp_path)
     assert "91.00" in readme.text(made_up(), tmp_path)
+
+
+def test_fewer_rounds_are_compared_by_how_hard_they_are():
+    plain = rows("Euclidean", [0.7, 0.7, 0.8, 0.8], "isolet")
+    ours = summary(pd.concat([plain, rows("CAP", [0.78, 0.80], "isolet")])).set_index("method")
+    assert ours.loc["CAP", "ease"] == pytest.approx(-5.0)  # the first two rounds are harder than the four
+    assert ours.loc["Euclidean", "ease"] == pytest.approx(0.0)
+    both = compare(ours.reset_index(), published("high_dimensional")).set_index("method")
+    assert both.loc["CAP", "difference"] == pytest.approx(79.0 + 5.0 - both.loc["CAP", "published"])
+
+
+def test_every_cell_that_was_not_reached_has_a_reason():
+    committed = readme.PAGE.read_text(encoding="utf-8")
+    assert "Not reproduced (printed), and why:" in committed
+    assert ": not known" not in committed

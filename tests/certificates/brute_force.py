@@ -64,19 +64,23 @@ def random_problem(rng, k, C, kind="random", norm="l2", n=None, d=3, **options):
 
 
 def losing_sets(problem: NeighborProblem, y: int):
-    """``(nearer, farther)`` index pairs of every way in which the k nearest points do not elect y."""
+    """``(nearer, farther)`` index pairs of every way in which the k nearest do not elect y, or elect the goal."""
     n, k, labels = len(problem.points), problem.n_neighbors, problem.labels
+
+    def lost(elected) -> bool:
+        return elected != y if problem.goal is None else elected == problem.goal
+
     for B in combinations(range(n), k):
         tally = np.bincount(labels[list(B)], minlength=problem.n_classes)
         tied = np.flatnonzero(tally == tally.max())
         outside = [(b, j) for b in B for j in range(n) if j not in B]
         if len(tied) == 1 or problem.ties == "lowest":
-            if tied[0] != y:
+            if lost(tied[0]):
                 yield outside
         else:
             inner = [b for b in B if labels[b] in tied]
             for first in inner:
-                if labels[first] != y:
+                if lost(labels[first]):
                     yield outside + [(first, b) for b in inner if b != first]
 
 

@@ -8,7 +8,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from holdfast import CertifiedKNeighborsClassifier, Threat, attack, certify
+from holdfast import CertifiedKNeighborsClassifier, Euclidean, Threat, attack, certify
 from holdfast.certificates import CertifiedAccuracy, choose, dependence
 from tests.certificates.brute_force import NORMS, engines, exact_radius, make_problem, random_problem, votes
 
@@ -52,7 +52,7 @@ def test_a_unit_is_a_scaled_column(norm):
     a = choose(measured)(measured, x @ T.T, y, inputs=x, n_jobs=1)
     b = choose(scaled)(scaled, x @ T.T, y, inputs=x / unit, n_jobs=1)
     np.testing.assert_allclose(a.lower, b.lower, rtol=1e-9)
-    np.testing.assert_allclose(a.delta, b.delta * unit, rtol=1e-6)
+    np.testing.assert_allclose(a.delta, b.delta * unit, rtol=1e-6, atol=1e-12)
     np.testing.assert_allclose(measured.moves.lengths(a.delta), a.upper, rtol=1e-9)
 
 
@@ -284,3 +284,15 @@ def test_a_threat_is_a_scikit_learn_object():
     threat = Threat(np.inf, unit={"a": 2.0}, only_down=["b"])
     assert repr(clone(threat)) == repr(threat)
     assert threat.get_params()["only_down"] == ["b"]
+
+
+@pytest.mark.parametrize("given", [{"frozen": [0, 1]}, {"only_up": [0, 1], "only_down": [0, 1]}])
+def test_a_threat_without_moves_is_refused(given):
+    X, y = np.array([[0.0, 1.0], [1.0, 0.0], [2.0, 2.0]]), np.array([0, 1, 1])
+    model = CertifiedKNeighborsClassifier(Euclidean(), n_neighbors=1).fit(X, y)
+    for ask in (certify, attack):
+        with pytest.raises(ValueError, match="lets nothing move"):
+            ask(model, X, threat=Threat(**given))
+    assert certify(model, X, threat=Threat(free={0: [0.0, 1.0, 2.0]}, frozen=[1])).upper.max() < np.inf
+    with pytest.raises(ValueError, match="unit must be numbers"):
+        certify(model, X, threat=Threat(unit="median"))

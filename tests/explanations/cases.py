@@ -3,16 +3,20 @@
 ``python -m tests.explanations.cases 10000`` runs that many answers and prints the counts.
 """
 
+import io
 import sys
 import traceback
 from collections import Counter
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
+from sklearn.compose import ColumnTransformer
+from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression, RidgeClassifier
 from sklearn.neighbors import KNeighborsClassifier, NearestCentroid
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import MinMaxScaler, StandardScaler
+from sklearn.preprocessing import MinMaxScaler, OneHotEncoder, StandardScaler
 
 from holdfast import (
     CertifiedKNeighborsClassifier,
@@ -21,6 +25,7 @@ from holdfast import (
     certify,
     counterfactuals,
 )
+from holdfast.explanations.text import as_given
 
 MODELS = {
     "knn1": lambda: CertifiedKNeighborsClassifier(Euclidean(), n_neighbors=1),
@@ -62,6 +67,8 @@ def threat_for(rng: np.random.Generator, X: np.ndarray) -> Threat:
         options["only_down"] = [int(rng.integers(d))]
     if rng.random() < 0.3:
         options["lower"], options["upper"] = X.min(axis=0), np.quantile(X, 0.9, axis=0)
+    if rng.random() < 0.15:
+        options["integer"] = [int(rng.integers(d))]
     return Threat(norm, **options)
 
 
@@ -82,6 +89,8 @@ def question_for(rng: np.random.Generator, classes: np.ndarray, d: int) -> dict:
 
 def run_case(seed: int, rows: int = 5) -> Counter:
     """One model, one threat, one question, a few rows; raises if an answer is wrong."""
+    if seed % 4 == 3:
+        return run_words(seed, rows)
     rng = np.random.default_rng(seed)
     X, y = table(rng, 55 + rows)
     name = str(rng.choice(list(MODELS)))
@@ -90,9 +99,113 @@ def run_case(seed: int, rows: int = 5) -> Counter:
     threat, options = threat_for(rng, train[0]), question_for(rng, model.classes_, X.shape[1])
     found = counterfactuals(model, X[:rows], threat=threat, reference=train, budget=300, n_jobs=1, **options)
     check(model, X[:rows], threat, train, options, found, rng)
+    return counts(name, found)
+
+
+def counts(name: str, found) -> Counter:
+    """What became of the rows; those without an answer say why."""
+    texts = [text for text, valid in zip(found.sentences(), found.valid, strict=True) if not valid]
+    assert all(text.endswith("which is proven") or "none found within the budget" in text for text in texts)
     return Counter(f"{name.rstrip('12345')} {word}" for word in found.status) + Counter(
         {"answers": len(found), "valid": int(found.valid.sum()), "closest": int(found.closest.sum())}
     )
+
+
+def run_words(seed: int, rows: int) -> Counter:
+    """The same for a table with words and gaps, behind a ColumnTransformer; words change if the threat lets them."""
+    rng = np.random.default_rng(seed)
+    n = 55 + rows
+    frame = pd.DataFrame(
+        {"a": rng.normal(40.0, 10.0, n).round(1), "b": rng.gamma(2.0, 500.0, n), "c": rng.normal(size=n)}
+    )
+    frame["w"], frame["v"] = rng.choice(list("pqr"), n), rng.choice(["yes", "no"], n)
+    frame.loc[rng.random(n) < 0.05, "c"] = np.nan
+    score = frame["a"] / 10 + frame["b"] / 700 + (frame["w"] == "p") - (frame["v"] == "no") + rng.normal(0.0, 0.5, n)
+    y = np.digitize(score, np.quantile(score, [0.5] if rng.random() < 0.5 else [0.33, 0.67]))
+    steps = [
+        ("n", make_pipeline(SimpleImputer(), StandardScaler()), ["a", "b", "c"]),
+        ("w", OneHotEncoder(), ["w", "v"]),
+    ]
+    last = [KNeighborsClassifier(1), KNeighborsClassifier(3), LogisticRegression(max_iter=500)][rng.integers(3)]
+    model = make_pipeline(ColumnTransformer(steps), last).fit(frame[rows:], y[rows:])
+    options: dict = {"unit": {"a": 10.0, "b": 700.0}}
+    if rng.random() < 0.5:
+        options |= [{"free": ["w"]}, {"categories": ["w", "v"], "max_changes": 1}, {"free": {"v": ["no", "yes"]}}][
+            rng.integers(3)
+        ]
+    if rng.random() < 0.4:
+        options["only_up"] = ["a"]
+    if rng.random() < 0.3:
+        options["frozen"] = ["b"]
+    if rng.random() < 0.2:
+        options["integer"] = ["b"] if "frozen" not in options else ["a"]
+    threat, asked = Threat([2, 1, np.inf][rng.integers(3)], **options), question_for(rng, model.classes_, 3)
+    train = (frame[rows:], y[rows:])
+    found = counterfactuals(model, frame[:rows], threat=threat, reference=train, budget=300, n_jobs=1, **asked)
+    check_words(model, frame[:rows], options, asked, found)
+    if not (asked["near_data"] or "integer" in options or {"slack", "max_features"} & set(asked)):  # else fewer rows
+        attack_words(model, frame[:rows], frame[rows:], threat, asked, found, rng)
+    return counts("words", found)
+
+
+def check_words(model, X, options, asked, found) -> None:
+    """Valid as it is printed; what may not change does not."""
+    x, points = X.iloc[found.row][found.valid], found.points[found.valid]
+    prediction = found.prediction[found.valid]
+    if not len(points):
+        return
+    for table in (points, printed(points, x)):
+        answers = model.predict(table)
+        assert (answers != prediction if asked.get("target") is None else answers == asked["target"]).all()
+    changed = (points != x) & ~(points.isna() & x.isna())
+    free = {*options.get("free", []), *options.get("categories", [])}
+    assert not changed[[name for name in ("w", "v") if name not in free]].any(axis=None)
+    assert (changed[["w", "v"]].sum(axis=1) <= options.get("max_changes", 2)).all()
+    assert (points["c"].isna() == x["c"].isna()).all()
+    if "only_up" in options:
+        assert (points["a"] >= x["a"]).all()
+    if "frozen" in options:
+        assert (points["b"] == x["b"]).all()
+    for name in options.get("integer", []):
+        assert ((points[name] == points[name].round()) | (points[name] == x[name])).all()
+    if "max_features" in asked:
+        assert (changed.sum(axis=1) <= asked["max_features"]).all()
+
+
+def attack_words(model, X, train, threat, asked, found, rng, draws: int = 100) -> None:
+    """No random possible row below the first bound has the answer."""
+    unit, words = threat.unit | {"c": 1.0}, {"w": list("pqr"), "v": ["yes", "no"]}
+    free = set(threat.free or []) if threat.max_changes is None else set()
+    for entry in np.flatnonzero((found.number == 1) & (found.lower_bound > 0)):
+        row = X.iloc[[found.row[entry]]]
+        step = pd.DataFrame({name: rng.normal(size=draws) * unit[name] for name in "abc"})
+        for name in threat.frozen or []:
+            step[name] = 0.0
+        for name in threat.only_up or []:
+            step[name] = step[name].abs()
+        step["c"] = step["c"] * (0.0 if row["c"].isna().item() else 1.0)
+        size = np.linalg.norm(step / pd.Series(unit), ord=threat.norm, axis=1)
+        share = min(found.lower_bound[entry], 20.0) * rng.random(draws) ** 0.2 * 0.9999 / np.maximum(size, 1e-300)
+        moved = row.iloc[np.zeros(draws, int)].reset_index(drop=True)
+        moved[list("abc")] += step.mul(share, axis=0)
+        inside = np.ones(draws, bool)
+        if asked["near_data"] is None:
+            low, high = train[list("abc")].min(), train[list("abc")].max()
+            inside = (((moved[list("abc")] >= low) & (moved[list("abc")] <= high)) | moved[list("abc")].isna()).all(
+                axis=1
+            )
+        for name in free:
+            moved[name] = rng.choice(words[name], draws)
+        if inside.any():
+            answers = model.predict(moved[inside])
+            wrong = answers != found.prediction[entry] if asked.get("target") is None else answers == asked["target"]
+            assert not wrong.any()
+
+
+def printed(points, x):
+    """The table after a round through text, as a reader would type it in from the changes."""
+    text = points.to_csv(index=False)
+    return pd.read_csv(io.StringIO(text), dtype={name: points[name].dtype for name in points}).set_index(x.index)
 
 
 def check(model, X, threat, train, options, found, rng) -> None:
@@ -102,6 +215,8 @@ def check(model, X, threat, train, options, found, rng) -> None:
     points, x = found.points[found.valid], X[found.row][found.valid]
     asked = options.get("target")
     if len(points):
+        typed = np.array([[float(as_given(value)) for value in point] for point in points])
+        assert (model.predict(typed) == model.predict(points)).all()
         answers = model.predict(points)
         alone = np.array([model.predict(point[None])[0] for point in points])
         assert (answers == alone).all()
@@ -138,6 +253,9 @@ def limits(moves, points, x, train, options) -> None:
     if options["near_data"] or (options["near_data"] is None and moves.lower is None):
         low, high = np.maximum(low, train.min(axis=0)), np.minimum(high, train.max(axis=0))
     assert ((points >= np.minimum(low, x)) & (points <= np.maximum(high, x))).all()
+    if moves.integer is not None:
+        whole = (points == np.rint(points)) | (points == x)
+        assert whole[:, moves.integer].all()
     if "max_features" in options:
         assert ((points != x).sum(axis=1) <= options["max_features"]).all()
 

@@ -10,7 +10,6 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from holdfast import CertifiedKNeighborsClassifier, Euclidean, Threat, counterfactuals, save
-from holdfast.explanations import counterfactual_section
 from holdfast.explanations.digits import shorten
 from holdfast.explanations.relabelled import IsClass
 
@@ -87,15 +86,6 @@ def test_plot(found):
     ax = found.plot(row)
     assert [tick.get_text() for tick in ax.get_yticklabels()]
     plt.close("all")
-
-
-def test_section_is_plain_data(found):
-    section = counterfactual_section(found, count=2, rows=[0])
-    assert json.loads(json.dumps(section)) == section
-    assert section["rows"] == 40
-    assert len(section["least_certain"]) == len(section["most_certain"]) == 2
-    assert section["least_certain"][0]["size"] <= section["most_certain"][0]["size"]
-    assert [entry["row"] for entry in section["picked"]] == ["person 0"]
 
 
 def test_digits_leave_what_they_cannot_shorten():

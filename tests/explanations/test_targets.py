@@ -47,6 +47,17 @@ def test_a_class_of_several_for_one_neighbour_is_exact():
             assert found.closest[t]
 
 
+def test_a_class_of_several_for_several_neighbours_is_proven_closest():
+    """Lemma K2; the bound of any change would be far below."""
+    model = make_pipeline(StandardScaler(), KNeighborsClassifier(3)).fit(*TRAIN)
+    rows = ROWS[:4]
+    found = counterfactuals(model, rows, 2, reference=TRAIN, near_data=False)
+    any_change = certify(model, rows, reference=TRAIN).radius
+    assert (model.predict(found.points) == 2).all()
+    assert found.closest.all()
+    assert (found.lower_bound > 1.2 * any_change).all()
+
+
 def test_a_class_of_several_for_a_linear_model_is_exact():
     model = make_pipeline(StandardScaler(), LogisticRegression()).fit(*TRAIN)
     scale, mean = model[0].scale_, model[0].mean_

@@ -101,5 +101,7 @@ def test_the_command_line_takes_a_saved_table_model(tmp_path):
     said = CliRunner().invoke(app, ["predict", *files])
     assert said.exit_code == 0, said.output
     assert len(said.stdout.split()) == 61
+    said = CliRunner().invoke(app, ["attack", *files])
+    assert said.exit_code != 0
     result = audit(model=load(tmp_path / "m.holdfast"), X=X, y=y, reference=(X, y), budget=10)
     assert result.certificates["yours"].radius.max() > 0

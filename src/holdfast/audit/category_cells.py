@@ -44,7 +44,7 @@ def one_hot_changes(before: np.ndarray, after: np.ndarray, groups: Mapping[str, 
     for name, members in groups.items():
         if name not in categories or np.array_equal(before[members], after[members]):
             continue
-        old, new = (_category(row[members], categories[name]) for row in (before, after))
+        old, new = (category_of(row[members], categories[name]) for row in (before, after))
         changed.append({"feature": short_name(name), "from": old, "to": new, "category": True})
         rest[members] = before[members]
     return changed, rest
@@ -61,5 +61,6 @@ def word_changes(before: np.ndarray, after: np.ndarray, names: list[str], words:
     return changed, rest
 
 
-def _category(indicators: np.ndarray, known: list) -> str:
+def category_of(indicators: np.ndarray, known: list) -> str:
+    """The category that indicators stand for."""
     return short_name(str(known[int(indicators.argmax())])) if indicators.any() else NONE_OF_THEM

@@ -12,6 +12,7 @@ from holdfast.audit.allowed_moves import allowed_moves, category_groups
 from holdfast.audit.candidates import Training, choose_candidates
 from holdfast.audit.category_cells import cells_as_numbers, coded
 from holdfast.audit.dependence import ask_dependence, sensitive_columns
+from holdfast.audit.explained import EXPLAINED, explain_rows
 from holdfast.audit.new_rows import read_new_rows, split_encoder
 from holdfast.audit.progress import StageProgress, no_progress
 from holdfast.audit.result import AuditResult
@@ -40,6 +41,7 @@ def audit_model(
     threat: Threat | None = None,
     sensitive: Sequence[str] = (),
     n_neighbors: int = 3,
+    explain: int | Sequence = EXPLAINED,
     random_state: int = 0,
     n_jobs: int | None = None,
     progress: StageProgress = no_progress,
@@ -52,8 +54,8 @@ def audit_model(
 
     Parameters
     ----------
-    model, X, y, target, reference, radius, budget, drop, id, threat, sensitive, n_neighbors, random_state, n_jobs, \
-progress
+    model, X, y, target, reference, radius, budget, drop, id, threat, sensitive, n_neighbors, explain, random_state, \
+n_jobs, progress
         As for :func:`holdfast.audit.audit`.
 
     Returns
@@ -118,7 +120,7 @@ progress
     if known is None:
         notes.append("No training rows were given (reference), so there are no baselines but the most frequent answer.")
     y_train = np.asarray(y if reference is None else reference[1])
-    return AuditResult(
+    result = AuditResult(
         name=name,
         target=target or "class",
         feature_names=names,
@@ -136,7 +138,6 @@ progress
         settings=settings,
         versions=versions(),
         data_hash=Dataset(name, table if hasattr(table, "columns") else matrix, y, origins).digest,
-        seconds={"all": time.perf_counter() - began},
         notes=notes,
         encoder=encoder,
         about=about,
@@ -149,6 +150,9 @@ progress
         dependence=told,
         words=words,
     )
+    trained_on = None if reference is None else (given_reference, reference[1])
+    explained = explain_rows(result, explain, reference=trained_on, budget=budget, n_jobs=n_jobs, progress=progress)
+    return replace(result, explained=explained, seconds={"all": time.perf_counter() - began})
 
 
 def _labelled_rows(model, X, y, target, drop, id):

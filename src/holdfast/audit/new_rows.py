@@ -102,6 +102,11 @@ def read_new_rows(model, X, allow_unknown: bool = False, tables: bool = False) -
         return NewRows(matrix, unknown, ignored, reordered)
     if tables and names is not None and hasattr(X, "columns") and _takes_words(inner):
         return NewRows(X[list(names)], [], ignored, reordered)
+    if hasattr(X, "columns") and _takes_words(inner):
+        raise ValueError(
+            "This command takes models of numbers, but the model encodes words and gaps by itself: use holdfast "
+            "predict, certify or audit --model, or in Python holdfast.attack and holdfast.counterfactuals."
+        )
     return NewRows(_numbers(inner, X, names), [], ignored, reordered)
 
 

@@ -10,6 +10,7 @@ from holdfast.audit.allowed_moves import DEVIATIONS, AllowedMoves, category_grou
 from holdfast.audit.category_cells import cells_as_numbers, one_hot_changes, word_changes
 from holdfast.audit.dependence import ColumnDependence
 from holdfast.audit.distance import extent
+from holdfast.audit.explained import Explained
 from holdfast.audit.scores import majority_scores, scores
 from holdfast.audit.summary import summarise
 from holdfast.audit.verdict import recommend
@@ -78,6 +79,8 @@ class AuditResult:
         For which rows the answers depend on the sensitive columns.
     words : dict
         Columns of words -> their values, by code.
+    explained : Explained or None
+        What would have to change for another answer, of some test rows.
     """
 
     name: str
@@ -112,6 +115,7 @@ class AuditResult:
     allowed: AllowedMoves | None = None
     dependence: list[ColumnDependence] = field(default_factory=list)
     words: dict[int, list] = field(default_factory=dict)
+    explained: Explained | None = None
 
     def model(self, which: str | None = None) -> Pipeline:
         """Encoder and model in one pipeline that takes the user's table; by default the recommended model."""

@@ -13,6 +13,7 @@ from holdfast.audit.allowed_moves import allowed_moves, category_groups
 from holdfast.audit.candidates import Training, choose_candidates
 from holdfast.audit.dependence import ask_dependence, sensitive_columns
 from holdfast.audit.existing import audit_model
+from holdfast.audit.explained import EXPLAINED, explain_rows
 from holdfast.audit.prepare import fit_encoder, inspect, limit_rows, split, tuning_rows
 from holdfast.audit.progress import StageProgress, no_progress
 from holdfast.audit.result import AuditResult
@@ -52,6 +53,7 @@ def audit(
     categorical: Sequence[str] = (),
     dates: Sequence[str] = (),
     repairs: Repairs | None = None,
+    explain: int | Sequence = EXPLAINED,
     random_state: int = 0,
     n_jobs: int | None = None,
     progress: StageProgress = no_progress,
@@ -106,6 +108,9 @@ def audit(
         Columns of numbers that are codes of categories; columns of dates, which become days.
     repairs : Repairs, optional
         What to do about small classes and repeated rows.
+    explain : int or sequence, default=40
+        How many test rows are explained, or which, by their number or name in the table: the report says what would
+        have to change for another answer. 0: none.
     random_state : int, default=0
         Random seed.
     n_jobs : int or None, default=None
@@ -135,8 +140,8 @@ def audit(
     if model is not None:
         return audit_model(
             model, X if X is not None else data, y, target=target, reference=reference, radius=radius, budget=budget,
-            drop=drop, id=id, threat=threat, sensitive=sensitive, n_neighbors=n_neighbors, random_state=random_state,
-            n_jobs=n_jobs, progress=progress,
+            drop=drop, id=id, threat=threat, sensitive=sensitive, n_neighbors=n_neighbors, explain=explain,
+            random_state=random_state, n_jobs=n_jobs, progress=progress,
         )  # fmt: skip
     if data is None:
         raise ValueError("Give a table (data and target), or a fitted model with rows: audit(model=..., X=..., y=...).")
@@ -203,7 +208,7 @@ def audit(
         )  # fmt: skip
     numbers = np.arange(1, len(labels) + 1) if dataset.row_numbers is None else dataset.row_numbers
     ids = dataset.row_ids
-    return AuditResult(
+    result = AuditResult(
         name=dataset.name,
         target=dataset.target_name,
         feature_names=list(encoder.feature_names_),
@@ -234,6 +239,9 @@ def audit(
         allowed=allowed,
         dependence=told,
     )
+    with timed(seconds, "explain"):
+        explained = explain_rows(result, explain, budget=budget, n_jobs=n_jobs, progress=progress)
+    return replace(result, explained=explained)
 
 
 @contextmanager

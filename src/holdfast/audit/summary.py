@@ -9,6 +9,7 @@ from sklearn.pipeline import Pipeline
 from holdfast.audit.accuracy import accuracy_curve, class_table, errors_at, radius_grid, radius_histograms
 from holdfast.audit.dependence import dependence_tables
 from holdfast.audit.effects import column_effects, column_groups, subgroups
+from holdfast.audit.explained import explained_summary
 from holdfast.audit.metrics import metrics_and_margins
 from holdfast.audit.moves import Listing, feature_moves
 from holdfast.audit.scores import (
@@ -100,6 +101,7 @@ def summarise(result: "AuditResult") -> dict:
         "features": feature_moves(result, certificates),
         "predictions": {key: listing.predictions(key, right[key]) for key in keys},
         "far": listing.far(),
+        "counterfactuals": explained_summary(result),
         "classes": class_table(y, result.classes, certificates, right, result.radius, best),
         "rows": _rows(result, certificates, right, y),
         "confusion": {key: confusion(y, certificates[key].prediction, result.classes) for key in keys},

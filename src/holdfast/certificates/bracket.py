@@ -149,8 +149,8 @@ def _bounds(
             problem, voter.fold(rows), codes, rows,
             fast=effort.fast, budget=effort.budget, n_jobs=effort.n_jobs, memory=effort.memory,
         )  # fmt: skip
-    lower = radii_before_normalizer(problem, voter.fold, moves, rows, codes, effort.fast)
-    return Bounds(lower, np.full(len(rows), np.inf), np.full(rows.shape, np.nan))
+    lower, ways = radii_before_normalizer(problem, voter.fold, moves, rows, codes, effort.fast)
+    return Bounds(lower, np.full(len(rows), np.inf), ways)
 
 
 def _through_tangents(voter: Voter, problem: Problem, moves: Moves, rows, codes, effort: Effort) -> list[np.ndarray]:
@@ -191,7 +191,7 @@ def _with_witnesses(
         loose = loose[(bounds.lower[loose] <= at) & (size[loose] > at) & (at > 0)]
     if loose.size:
         ends = list(_ends(voter, moves, rows[loose], codes[loose], effort.n_jobs))
-        if voter.encoding.warps or isinstance(voter, DistanceVoter):
+        if voter.encoding.warps or voter.fold.after is not None or isinstance(voter, DistanceVoter):
             ends += [moves.enforce(rows[loose] + far * bounds.delta[loose], rows[loose]) for far in (*_WAYS, 10.0)]
         if voter.fold.after is not None:
             ends += _through_tangents(voter, problem, moves, rows[loose], codes[loose], effort)

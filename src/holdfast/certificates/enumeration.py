@@ -13,7 +13,7 @@ import numpy as np
 
 from holdfast.certificates.bracket import Bracket, Effort, Progress, bracket, changes
 from holdfast.certificates.certificate import meet
-from holdfast.certificates.lattice import FEW_PLACES, PLACES, offsets
+from holdfast.certificates.lattice import FEW_PLACES, PLACES, coarse_columns, offsets
 from holdfast.certificates.moves import Moves
 from holdfast.certificates.norms import L1, L2, LInf
 from holdfast.certificates.problems import Budget
@@ -23,6 +23,7 @@ from holdfast.certificates.voting import Voter
 
 _PLACES = 8_192  # places at once
 _BATCH_ROWS = 1_024  # rows at once, where a verdict is asked for
+_WITNESSES = 3  # places of a row from which witnesses are looked for, where whole numbers make that long
 _ROUNDED = 1.0 - 1e-12  # for the rounding of a price and of its sum with a radius
 
 Bound = Callable[[np.ndarray, np.ndarray, Effort], Bracket]
@@ -72,11 +73,11 @@ def _all(voter, reading: Reading, rows, codes, effort: Effort, progress: Progres
 
     if categories is None and effort.budget.at is None:
         return of_numbers(rows, codes, effort, progress)
-    found, open_ = _nothing(rows, codes), replace(moves, frozen=None)
+    found = _nothing(rows, codes)
     for part, owner, places in _blocks(rows) if categories is None else categories.blocks(rows, _PLACES):
         own = np.arange(part.start, part.stop)
         if categories is not None:
-            possible = _possible(moves, open_, categories.columns, rows[part][owner], places)
+            possible = possible_places(moves, categories.columns, rows[part][owner], places)
             owner, places = owner[possible] + part.start, places[possible]
         owner, places = np.concatenate([own, owner]), np.vstack([rows[part], places])
         _over_places(voter, moves, rows, found, owner, places, np.zeros(len(owner)), of_numbers, effort)
@@ -91,9 +92,9 @@ def _blocks(rows: np.ndarray) -> Iterator[tuple[slice, np.ndarray, np.ndarray]]:
         yield slice(start, min(start + _BATCH_ROWS, len(rows))), np.empty(0, np.int64), np.empty((0, rows.shape[1]))
 
 
-def _possible(moves: Moves, open_: Moves, columns: np.ndarray, rows: np.ndarray, places: np.ndarray) -> np.ndarray:
+def possible_places(moves: Moves, columns: np.ndarray, rows: np.ndarray, places: np.ndarray) -> np.ndarray:
     """True for changes of categories that keep box and sides, and the relations in which nothing else can move."""
-    low, high = open_.limits(rows)
+    low, high = replace(moves, frozen=None).limits(rows)
     out: np.ndarray = np.all(((places >= low) & (places <= high))[:, columns], axis=1)
     if moves.relations is not None:
         A, b = moves.relations
@@ -140,6 +141,16 @@ def _over_places(
             near[:] = False
         np.minimum.at(found.radius, whose[~near], radius[some[~near]])
         some = some[near]
+        if some.size > _WITNESSES and effort.witness and moves.integer is not None:
+            # Where whole numbers are left, witnesses take long and rarely meet the bound: only from the nearest places.
+            lower = bound(places[left[some]], codes[left[some]], replace(effort, witness=False)).radius
+            lower = np.maximum(radius[some], together(moves, price[left[some]], lower))
+            order = np.lexsort([lower, owner[left[some]]])
+            first = np.flatnonzero(np.append(True, np.diff(owner[left[some[order]]]) > 0))
+            number = np.arange(order.size) - np.repeat(first, np.diff(np.append(first, order.size)))
+            far = order[number >= _WITNESSES]
+            np.minimum.at(found.radius, owner[left[some[far]]], lower[far])
+            some = some[order[number < _WITNESSES]]
         if some.size:
             rest = bound(places[left[some]], codes[left[some]], effort)
             lower = np.maximum(radius[some], together(moves, price[left[some]], rest.radius))
@@ -159,40 +170,58 @@ def _on_lattice(voter: Voter, moves: Moves, rows: np.ndarray, relaxed: Bracket, 
     """Bounds with whole numbers, where few enough of them are near: the relaxed bounds, and those of all the places.
 
     Let R be a size, and let the places be all choices of whole numbers of a price up to R. A move of size below R goes
-    to one of them. So the least over them, or R if that is less, is certified (Lemma V2).
+    to one of them. So the least over them, or R if that is less, is certified (Lemma V2). Where there are many, only
+    those with large steps are chosen, and the others move like any number.
     """
     if not isinstance(moves.norm, L1 | L2 | LInf):
         return relaxed
     open_ = np.flatnonzero(~meet(relaxed.radius, relaxed.upper) & (relaxed.radius > 0))
     if effort.budget.at is not None:
         open_ = open_[(relaxed.radius[open_] < effort.budget.at) & (relaxed.upper[open_] >= effort.budget.at)]
-    frozen = moves.integer if moves.frozen is None else moves.frozen | moves.integer
-    rest = replace(moves, frozen=frozen, integer=None)
     if not isinstance(moves.norm, LInf):  # the verdict at one size is not that of the rest at the same size
         effort = replace(effort, budget=Budget(effort.budget.nodes))
-
-    def of_rest(x: np.ndarray, y: np.ndarray, work: Effort) -> Bracket:
-        return bracket(voter, rest, x, work, None, y)
-
     out = Bracket(relaxed.radius.copy(), relaxed.upper.copy(), relaxed.adversarial.copy(), relaxed.codes)
-    for row in open_:
-        x = rows[row : row + 1]
-        most = FEW_PLACES if voter.encoding.warps else PLACES  # behind monotone maps a place takes a row's time
-        places, reach = offsets(moves, x[0], relaxed.radius[row], relaxed.upper[row], effort.budget.at, most)
-        if not reach > relaxed.radius[row]:
-            continue
-        price = moves.lengths(places - x) * _ROUNDED
-        one = Bracket(
-            np.array([reach]), relaxed.upper[row : row + 1].copy(),
-            relaxed.adversarial[row : row + 1].copy(), relaxed.codes[row : row + 1],
-        )  # fmt: skip
-        owner = np.zeros(len(places), np.int64)
-        _over_places(voter, rest, x, one, owner, places, price, of_rest, effort)
-        if np.isfinite(one.upper[0]):
-            out.adversarial[row] = one.adversarial[0]
-            out.upper[row] = moves.lengths(one.adversarial - x)[0]
-        out.radius[row] = min(max(relaxed.radius[row], one.radius[0]), out.upper[row])
+    most = FEW_PLACES if voter.encoding.warps else PLACES  # behind monotone maps a place takes a row's time
+    for chosen, at, reach, owner, places in _lattice_blocks(moves, rows, relaxed, open_, effort.budget.at, most):
+        fine = np.asarray(moves.integer) & ~chosen
+        frozen = chosen if moves.frozen is None else moves.frozen | chosen
+        rest = replace(moves, frozen=frozen, integer=fine if fine.any() else None)
+
+        def of_rest(x: np.ndarray, y: np.ndarray, work: Effort, rest=rest) -> Bracket:
+            return bracket(voter, rest, x, work, None, y)
+
+        x = rows[at]
+        price = moves.lengths(places - x[owner]) * _ROUNDED
+        found = Bracket(reach, relaxed.upper[at].copy(), relaxed.adversarial[at].copy(), relaxed.codes[at])
+        _over_places(voter, rest, x, found, owner, places, price, of_rest, effort)
+        seen = np.isfinite(found.upper)
+        out.adversarial[at[seen]] = found.adversarial[seen]
+        out.upper[at[seen]] = moves.lengths(found.adversarial[seen] - x[seen])
+        out.radius[at] = np.minimum(np.maximum(relaxed.radius[at], found.radius), out.upper[at])
     return out
+
+
+def _lattice_blocks(
+    moves: Moves, rows: np.ndarray, relaxed: Bracket, open_: np.ndarray, size: float | None, most: int
+) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]]:
+    """``(chosen, at, reach, owner, places)``: rows with the same chosen columns, and their places, some at a time."""
+    waiting: dict[bytes, list] = {}
+
+    def block(key: bytes) -> tuple:
+        at, reach, places = zip(*waiting.pop(key), strict=True)
+        owner = np.repeat(np.arange(len(at)), [len(each) for each in places])
+        return np.frombuffer(key, bool), np.array(at), np.array(reach), owner, np.concatenate(places)
+
+    for row in open_:
+        lower, upper = relaxed.radius[row], relaxed.upper[row]
+        chosen = coarse_columns(moves, rows[row], upper if size is None else min(upper, size), most)
+        places, reach = offsets(replace(moves, integer=chosen), rows[row], lower, upper, size, most)
+        if reach > lower:
+            waiting.setdefault(chosen.tobytes(), []).append((int(row), reach, places))
+            if sum(len(each[2]) for each in waiting[chosen.tobytes()]) > _PLACES:
+                yield block(chosen.tobytes())
+    for key in list(waiting):
+        yield block(key)
 
 
 def together(moves: Moves, price: np.ndarray, radius: np.ndarray) -> np.ndarray:

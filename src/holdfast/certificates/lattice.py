@@ -11,6 +11,32 @@ PLACES = 256  # choices of whole numbers of one row; with more the relaxed bound
 _DOUBLINGS = 40  # of a size, while few whole numbers are within it
 
 
+def coarse_columns(moves: Moves, x: np.ndarray, size: float, most_places: int = PLACES) -> np.ndarray:
+    """The whole numbers whose choices within a size are few: those with the largest steps, as many as fit.
+
+    The others count as any number, which is sound, and costs little where a step is small. All of them if even those
+    with the largest steps have too many.
+
+    Returns
+    -------
+    bool ndarray of shape (d,)
+    """
+    integer = np.asarray(moves.integer)
+    columns = np.flatnonzero(integer)
+    unit = np.ones(len(x)) if moves.unit is None else moves.unit
+    low, high = (side[0, columns] for side in moves.limits(x[None]))
+    with np.errstate(invalid="ignore", over="ignore"):
+        room = np.minimum(high, x[columns] + size * unit[columns]) - np.maximum(low, x[columns] - size * unit[columns])
+        counts = np.floor(room) + 2.0
+        order = np.argsort(unit[columns], kind="stable")
+        few = np.cumprod(counts[order]) <= most_places
+    if not few.any():
+        return integer
+    out = np.zeros(len(x), bool)
+    out[columns[order[few]]] = True
+    return out
+
+
 def offsets(
     moves: Moves, x: np.ndarray, radius: float, upper: float, at: float | None, most_places: int = PLACES
 ) -> tuple[np.ndarray, float]:

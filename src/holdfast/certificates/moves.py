@@ -52,6 +52,14 @@ class Moves:
         """Indices of the inputs, of d, that can move."""
         return np.arange(d) if self.frozen is None else np.flatnonzero(~self.frozen)
 
+    def can_move(self, d: int) -> np.ndarray:
+        """Which of d inputs can go up or down at all; a mask."""
+        out = np.zeros(d, bool)
+        out[self.free(d)] = True
+        if self.only_up is not None and self.only_down is not None:
+            out &= ~(self.only_up & self.only_down)
+        return out
+
     @cached_property
     def free_norm(self) -> Norm:
         """The norm of a move of the free inputs."""

@@ -37,8 +37,13 @@ class Reading:
     names: list[str]
 
     def check_rows(self, rows: np.ndarray) -> None:
-        """Refuse rows that break the relations themselves, or that have no category, in one message."""
+        """Refuse rows that break the relations themselves, or that have no category, and a threat without moves."""
         problems = [] if self.categories is None else self.categories.strange(rows)
+        if self.categories is None and not self.moves.can_move(rows.shape[1]).any():
+            problems.append(
+                "The threat lets nothing move: every feature is frozen, or can go neither up nor down, and no category "
+                "may change. Free some feature."
+            )
         if self.moves.relations is not None:
             A, b = self.moves.relations
             broken = Relations(A, b).broken(rows)
@@ -61,7 +66,9 @@ def read_threat(threat: "Threat", n_features: int, names) -> Reading:
     columns = Columns(n_features, names)
     norm = as_norm(threat.norm, n_features)
     unit = None if "unit" in threat.needs_rows else columns.values("unit", threat.unit, 1.0)
-    if "unit" in threat.needs_rows:
+    if isinstance(threat.unit, str) and threat.unit not in ("std", "range"):
+        columns.problem(f'unit must be numbers, "std" or "range"; got {threat.unit!r}.')
+    elif "unit" in threat.needs_rows:
         columns.problem(
             f"unit={threat.unit!r} needs rows of training: Threat(...).fitted_to(X_train), or give certify "
             "reference=(X_train, y_train)."

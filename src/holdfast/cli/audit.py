@@ -56,6 +56,13 @@ def audit_command(
     drop_small: common.DropSmall = False,
     merge_small: common.MergeSmall = False,
     drop_duplicates: common.DropDuplicates = False,
+    explain: Annotated[
+        int, typer.Option(help="Test rows for which the report says what would have to change.", min=0)
+    ] = 40,
+    explain_row: Annotated[
+        list[str] | None,
+        typer.Option(metavar="ROW", help="Explain these test rows, by number or name; may be repeated."),
+    ] = None,
     seed: common.Seed = 0,
     jobs: common.Jobs = None,
     force: common.Force = False,
@@ -104,7 +111,8 @@ def audit_command(
             radius=radius, models=models, tune=tune, threat=moves, sensitive=sensitive or (),
             n_neighbors=neighbors, n_draws=draws, class_weight=common.no_word(class_weight),
             test_size=test_size, budget=budget, categorical=categorical or (),
-            dates=dates or (), repairs=repairs, random_state=seed, n_jobs=jobs, progress=progress,
+            dates=dates or (), repairs=repairs, explain=explain_row or explain, random_state=seed, n_jobs=jobs,
+            progress=progress,
         )  # fmt: skip
         progress("Writing the report", 0, 1)
         summary = summarise(result)

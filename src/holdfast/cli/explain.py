@@ -35,7 +35,8 @@ def explain_command(
 ) -> None:
     """Explain predictions: the smallest change of each row for which the model answers otherwise.
 
-    Changes are measured in standard deviations of the training rows, unless the threat has its own units.
+    Changes are measured in standard deviations of the training rows, unless the threat has its own units. Whole numbers
+    stay whole, and categories stay as they are, unless the threat lets them change.
 
     Examples:
 
@@ -47,27 +48,29 @@ def explain_command(
         from dataclasses import replace
 
         from holdfast.audit.new_rows import read_new_rows, split_encoder
+        from holdfast.audit.table_columns import in_table_columns
         from holdfast.audit.tables import matrix_names, read_frame
         from holdfast.explanations import counterfactuals
-        from holdfast.explanations.section import entry_data
+        from holdfast.explanations.entry import entry_data
         from holdfast.numerics.frames import with_names
         from holdfast.persistence import load
 
     common.check_file(out, force)
     loaded = load(model)
-    rows = read_new_rows(loaded, read_frame(data)[0], allow_unknown)
+    frame = read_frame(data)[0]
+    rows = read_new_rows(loaded, frame, allow_unknown)
     if not len(rows.matrix):
         raise ValueError("There are no rows to explain.")
-    _, inner = split_encoder(loaded)
+    encoder, inner = split_encoder(loaded)
     names = matrix_names(loaded, rows.matrix.shape[1])
     with common.progress_bars(quiet=json) as progress:
         progress("Explaining", 0, 1)
         found = counterfactuals(
             inner, with_names(rows.matrix, inner), _label(loaded.classes_, target),
-            threat=_threat(loaded, threat, names), n=n, slack=slack, max_features=max_features, budget=budget,
+            threat=_threat(loaded, threat, names, frame), n=n, slack=slack, max_features=max_features, budget=budget,
             n_jobs=jobs,
         )  # fmt: skip
-    found = replace(found, columns=names)
+    found = replace(found, columns=names) if encoder is None else in_table_columns(found, encoder)
     entries = [{**entry_data(found, entry), "row": int(found.row[entry]) + 1} for entry in range(len(found))]
     if out is not None:
         common.write_frame(_lines(entries), out)
@@ -93,8 +96,8 @@ def _label(classes, target: str | None):
     raise ValueError(f"--target {target!r} is none of the model's classes: {', '.join(list(known)[:10])}.")
 
 
-def _threat(model, path: Path | None, names: list[str]):
-    """The threat of a file, or moves measured in standard deviations; columns of categories stay as they are."""
+def _threat(model, path: Path | None, names: list[str], frame):
+    """The threat of a file, or moves measured in standard deviations; whole numbers of the table stay whole."""
     import numpy as np
 
     from holdfast.audit.new_rows import split_encoder
@@ -102,10 +105,14 @@ def _threat(model, path: Path | None, names: list[str]):
     from holdfast.certificates.threat import Threat
 
     encoder, inner = split_encoder(model)
+    kinds = {str(name): kind for name, kind in frame.dtypes.items()}
+    whole = [k for k, name in enumerate(names) if getattr(kinds.get(name), "kind", "f") in "iu"]
     if path is not None:
-        return common.read_threat(path, model)[0]
+        given = common.read_threat(path, model)[0]
+        missing = {"integer": whole or None, "unit": deviations(inner)}
+        return Threat(**given.get_params() | {name: v for name, v in missing.items() if getattr(given, name) is None})
     fixed = np.zeros(len(names), bool) if encoder is None else np.asarray(encoder.frozen_)
-    return Threat(unit=deviations(inner), frozen=fixed)
+    return Threat(unit=deviations(inner), frozen=fixed, integer=whole or None)
 
 
 def _lines(entries: list[dict]):

@@ -7,4 +7,3 @@ and bounds them from below, by the certificates and by programs over a ``polyhed
 
 from holdfast.explanations.counterfactuals import counterfactuals as counterfactuals
 from holdfast.explanations.result import Counterfactuals as Counterfactuals
-from holdfast.explanations.section import counterfactual_section as counterfactual_section

@@ -19,10 +19,10 @@ from holdfast.explanations.diverse import in_other_features, towards_other_point
 from holdfast.explanations.near_data import near_data as near_data_of
 from holdfast.explanations.near_data import reference_rows, within_data
 from holdfast.explanations.question import ANY, Question
+from holdfast.explanations.recoded import find_recoded
 from holdfast.explanations.result import Counterfactuals
 from holdfast.explanations.search import Answers
-from holdfast.explanations.sparse import find_sparse
-from holdfast.explanations.tables import as_table, column_names
+from holdfast.explanations.tables import as_rows, as_table, column_names, keep_kinds
 from holdfast.parameters import check_count, check_number
 
 MEMORY = 256.0  # megabytes, as the default of certify
@@ -54,11 +54,14 @@ def counterfactuals(
     model : fitted classifier
         As for :func:`holdfast.certify`.
     X : array-like of shape (n_rows, n_features)
-        Rows as the model takes them.
+        Rows as the model takes them: an array, a data frame (of polars, too: answers are frames of pandas), or a series
+        that is one row of a frame. Columns of whole numbers stay whole, those of True and False, and of words, stay as
+        they are unless the threat says otherwise.
     target : label or array-like of shape (n_rows,), optional
         The class to reach, for all rows or for each; by default any class but the predicted one.
     threat : Threat, optional
-        Which changes are possible, and how they are measured; by default all, by their Euclidean length.
+        Which changes are possible, and how they are measured; by default all of the numbers, by their Euclidean
+        length. Categories that it lets change (``free``, ``categories``) change at no cost.
     n : int, default=1
         Answers for each row.
     slack : float, default=0
@@ -92,8 +95,9 @@ def counterfactuals(
     Notes
     -----
     For two classes, or without a target, the bound is the certified radius. A given class among several is exact for
-    one neighbour, prototypes, centroids and linear models; for several neighbours the bound is the radius of any
-    change. With ``slack`` the bound is the radius plus the slack (Lemma K1).
+    one neighbour, prototypes, centroids and linear models, and for several neighbours as far as the search goes (Lemma
+    K2); behind a Normalizer or a monotone step the bound is that of any change. With ``slack`` the bound is the radius
+    plus the slack (Lemma K1).
 
     Examples
     --------
@@ -115,9 +119,9 @@ def counterfactuals(
     check_count("counterfactuals", "budget", budget, at_least=0)
     if diverse not in ("features", "points"):
         raise ValueError(f"diverse must be 'features' or 'points'; got {diverse!r}.")
-    voter = voter_for(model, reference)
+    voter, X = voter_for(model, reference), as_rows(X)
     rows = voter.check_rows(X)
-    reading = _read(threat, model, reference, voter)
+    reading = _read(keep_kinds(Threat() if threat is None else threat, X), model, reference, voter)
     reading.check_rows(rows)
     codes = voter.predict(rows)
     targets = target_codes(voter, target, len(rows))
@@ -126,7 +130,7 @@ def counterfactuals(
     limit = rows.shape[1] if max_features is None else max_features
 
     def ask(moves: Moves) -> Question:
-        return _question(voter, moves, effort, slack, near_data, data)
+        return replace(_question(voter, moves, effort, slack, near_data, data), categories=reading.categories)
 
     def answer(at: np.ndarray, moves: Moves) -> list[Answers]:
         return _answers(ask(moves), rows[at], codes[at], targets[at], data, n, diverse, limit, rounding)
@@ -139,15 +143,11 @@ def counterfactuals(
     )
 
 
-def _read(threat: Threat | None, model, reference, voter: Voter) -> Reading:
+def _read(threat: Threat, model, reference, voter: Voter) -> Reading:
     """The threat in coordinates of encoded rows; what has no meaning here is refused."""
-    given = fitted_threat(Threat() if threat is None else threat, model, reference, voter.feature_names)
-    strange = [name for name in ("free", "categories", "classes") if getattr(given, name) is not None]
-    if strange:
-        raise ValueError(
-            f"counterfactuals changes numbers, of rows of every class, and leaves categories as they are: give it a "
-            f"Threat without {', '.join(strange)}."
-        )
+    given = fitted_threat(threat, model, reference, voter.feature_names)
+    if given.classes is not None:
+        raise ValueError("counterfactuals answers for rows of every class: give it a Threat without classes.")
     return read_for(given, voter)
 
 
@@ -157,8 +157,9 @@ def _answers(
     """n answers for each of some rows that can move in the same ways."""
 
     def solve(asked: Question, at: np.ndarray) -> Answers:
-        found = find_sparse(asked, rows[at], codes[at], targets[at], data, limit)
-        points = shorten(asked, rows[at], codes[at], targets[at], found.points, rounding)
+        found = find_recoded(asked, rows[at], codes[at], targets[at], data, limit)
+        base = asked.base(found.points, rows[at])
+        points = shorten(asked, base, codes[at], targets[at], found.points, rounding)
         return replace(found, points=points, size=asked.sizes(points, rows[at]))
 
     first = solve(question, np.arange(len(rows)))
@@ -234,6 +235,13 @@ def _result(
     labels = voter.classes.astype(object)
     d = voter.encoding.n_columns  # what follows are indicators of categories and gaps
     known = np.where(right, answer, asked)
+    if len(labels) == 2:  # any other class is the other one
+        known = np.where(known == ANY, 1 - own, known)
+    recoded = np.zeros((len(points), d), bool)  # columns of words: their numbers do not show a change
+    for group in () if question.categories is None else question.categories.groups:
+        if group.columns[0] < d:
+            changed = (points[:, group.columns] != rows[row][:, group.columns]).any(axis=1)
+            recoded[right, group.columns[0]] = changed[right]
     return Counterfactuals(
         points=table,
         row=row,
@@ -251,4 +259,5 @@ def _result(
         unit=None if question.moves.unit is None else question.moves.unit[:d],
         norm=question.moves.norm.name,
         rounding=rounding,
+        recoded=recoded if not voter.encoding.plain else np.zeros_like(recoded),
     )

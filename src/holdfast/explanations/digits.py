@@ -5,6 +5,7 @@ import numpy as np
 from holdfast.explanations.question import Question
 
 _LEVELS = 17  # steps of one digit: the last is beyond float64
+_DECIMALS = 300  # of a number at most: 10 to this power is finite
 _STRETCHES = (1.0, 1.002, 1.005)  # a little farther, where a rounded number falls short
 
 
@@ -65,6 +66,7 @@ def _round_level(
 
 def _rounded(x: np.ndarray, moved: np.ndarray, decimals: np.ndarray, outward: bool) -> np.ndarray:
     """Values as multiples of ``10^−decimals``; where less than half a step was made, those of x."""
+    decimals = np.clip(decimals, -_DECIMALS, _DECIMALS)
     step = 10.0 ** np.abs(decimals)
     fine = decimals >= 0
     # A quotient of whole numbers is the float64 nearest to the decimal number, which a product with 0.1 is not.

@@ -56,7 +56,8 @@ def towards_other_points(
         aims[there] = question.voter.predict(first[there])
     at = np.flatnonzero((aims != ANY) & np.isfinite(first).all(axis=1) & (answers.size > 0))
     best, size = np.full(rows.shape, np.nan), np.full(len(rows), np.inf)
-    best[answers.size == 0] = rows[answers.size == 0]  # the row is the answer, and stays it
+    already = (first == rows).all(axis=1)
+    best[already] = rows[already]  # the row is the answer, and stays it
     if not at.size:
         return best
     ends = list(places(question, rows[at], aims[at], reference, _TRIED * count))

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from holdfast.certificates.bracket import Bracket, Effort
+from holdfast.certificates.categories import Categories
 from holdfast.certificates.enumeration import bracket_threat
 from holdfast.certificates.moves import Moves
 from holdfast.certificates.problems import Budget
@@ -33,6 +34,10 @@ class Question:
         The moves of ``slack``: in every free feature, up and down, measured as the moves are.
     near : NearData or None
         How far from the data an answer may lie.
+    categories : Categories or None
+        Which categories may change.
+    barred : bool ndarray of shape (d,) or None
+        Features that must stay, besides those of the moves; a category of which one is barred stays.
     """
 
     voter: Voter
@@ -41,6 +46,8 @@ class Question:
     slack: float = 0.0
     noise: Moves = field(default_factory=Moves)
     near: NearData | None = None
+    categories: Categories | None = None
+    barred: np.ndarray | None = None
 
     def accepts(self, points: np.ndarray, rows: np.ndarray, codes: np.ndarray, targets: np.ndarray) -> np.ndarray:
         """True for each point that answers its row; the model's own predict decides, for all points and for each alone.
@@ -74,6 +81,15 @@ class Question:
         there = np.isfinite(points).all(axis=1)
         out = np.full(len(rows), np.inf)
         out[there] = self.moves.lengths(points[there] - rows[there])
+        return out
+
+    def base(self, points: np.ndarray, rows: np.ndarray) -> np.ndarray:
+        """The rows, with the categories of the points: what their numbers moved from."""
+        if self.categories is None:
+            return rows
+        columns, out = self.categories.columns, rows.copy()
+        there = np.isfinite(points).all(axis=1)
+        out[np.ix_(there, columns)] = points[np.ix_(there, columns)]
         return out
 
     def held(self, W: np.ndarray) -> np.ndarray:

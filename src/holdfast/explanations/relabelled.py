@@ -27,7 +27,7 @@ def against_the_rest(voter: NeighborVoter, code: int) -> NeighborVoter:
     """The vote of two classes: points of one class, and all others.
 
     For one neighbour this is the same question. For more, a majority of this vote elects the class in the vote of all
-    classes as well, but it may win that one with fewer votes.
+    classes as well, but it may win that one with fewer votes: see :mod:`~holdfast.explanations.one_class`.
     """
     return replace(
         voter,

@@ -44,6 +44,8 @@ class Counterfactuals:
         The change that counts as size 1 in each feature.
     norm : str
     rounding : float
+    recoded : bool ndarray of shape (n_answers, n_features)
+        Columns of words that change.
     """
 
     points: Any
@@ -62,6 +64,7 @@ class Counterfactuals:
     unit: np.ndarray | None
     norm: str
     rounding: float
+    recoded: np.ndarray
 
     def __len__(self) -> int:
         return self.size.size
@@ -76,7 +79,8 @@ class Counterfactuals:
     def status(self) -> np.ndarray:
         """Status of each answer: ``found``, ``already`` (the row has it), ``impossible`` (proven), or ``not found``."""
         words = np.where(np.isinf(self.lower_bound), "impossible", "not found").astype(object)
-        words[self.valid] = np.where(self.size[self.valid] == 0, "already", "found")
+        same = (self.values == self.rows[self.row]).all(axis=1) & ~self.recoded.any(axis=1)
+        words[self.valid] = np.where(same[self.valid], "already", "found")
         return words
 
     @property
@@ -85,13 +89,28 @@ class Counterfactuals:
         index = getattr(self.original, "index", None)
         return self.row if index is None or callable(index) else np.asarray(index)[self.row]
 
-    def changed(self, entry: int) -> list[tuple[str, float, float]]:
-        """``(column, from, to)`` of one answer, the largest change in units first."""
+    def moved(self, entry: int) -> list[tuple[int, float]]:
+        """``(feature, change in units)`` of one answer: words first, of change 0, then the largest change."""
+        x, point, words = self.rows[self.row[entry]], self.values[entry], self.recoded[entry]
+        at = np.flatnonzero(((point != x) | words) & np.isfinite(point))
+        way = np.where(words, 0.0, point - x if self.unit is None else (point - x) / self.unit)
+        return [(int(i), float(way[i])) for i in at[np.lexsort([-np.abs(way[at]), ~words[at]])]]
+
+    def changed(self, entry: int) -> list[tuple[str, Any, Any]]:
+        """``(column, from, to)`` of one answer: words first, then the largest change in units."""
         x, point = self.rows[self.row[entry]], self.values[entry]
-        at = np.flatnonzero((point != x) & np.isfinite(point))
-        way = np.abs(point - x) if self.unit is None else np.abs(point - x) / self.unit
-        at = at[np.argsort(-way[at], kind="stable")]
-        return [(self.columns[i], float(x[i]), float(point[i])) for i in at]
+        return [
+            (self.columns[i], *self._words(entry, i))
+            if self.recoded[entry, i]
+            else (self.columns[i], float(x[i]), float(point[i]))
+            for i, _ in self.moved(entry)
+        ]
+
+    def _words(self, entry: int, column: int) -> tuple[Any, Any]:
+        """What a column of words holds before and after."""
+        if hasattr(self.points, "iloc"):
+            return self.original.iloc[self.row[entry], column], self.points.iloc[entry, column]
+        return np.asarray(self.original, dtype=object)[self.row[entry], column], self.points[entry, column]
 
     @cached_property
     def changes(self):
@@ -157,11 +176,10 @@ class Counterfactuals:
             raise ImportError("plot needs matplotlib: pip install 'holdfast[plot]'") from missing
         ax = plt.subplots(layout="constrained")[1] if ax is None else ax
         entries = np.flatnonzero((self.row == row) & self.valid).tolist()
-        unit = dict(zip(self.columns, np.ones(len(self.columns)) if self.unit is None else self.unit, strict=False))
         names = list(dict.fromkeys(name for entry in entries for name, _, _ in self.changed(entry)))
         height = 0.8 / max(len(entries), 1)
         for k, entry in enumerate(entries):
-            moved = {name: (to - old) / unit[name] for name, old, to in self.changed(entry)}
+            moved = {self.columns[i]: way for i, way in self.moved(entry)}
             at = [names.index(name) + k * height for name in moved]
             ax.barh(at, list(moved.values()), height, label=f"{self.target[entry]}, size {self.size[entry]:.3g}")
         ax.set_yticks(np.arange(len(names)) + 0.4 - height / 2, names)

@@ -9,6 +9,7 @@ from holdfast.certificates.certificate import meet
 from holdfast.certificates.voting import LinearVoter, NeighborVoter
 from holdfast.explanations.cells import in_cell
 from holdfast.explanations.linear_targets import largest_score
+from holdfast.explanations.one_class import WithoutMajority, with_majority
 from holdfast.explanations.places import places, walk
 from holdfast.explanations.question import ANY, Question
 from holdfast.explanations.relabelled import against_the_rest
@@ -98,7 +99,7 @@ def find(
         first = question.bounds(rows[moved])
         _take_bracket(answers, moved, first, start)
     _linear(answers)
-    _relabelled(answers, start)
+    _one_class(answers, start)
     _mark_impossible(answers)
     left = answers.open
     if left.size and (isinstance(question.voter, NeighborVoter) or reference is not None):
@@ -117,13 +118,21 @@ def _mark_impossible(answers: Answers) -> None:
     answers.lower = np.minimum(np.where(beyond, np.inf, answers.lower), answers.size)
 
 
+def _raise_bound(answers: Answers, at: np.ndarray, radius: np.ndarray) -> None:
+    """Take a bound on every change that leads to an answer.
+
+    An answer that holds within ``slack`` is that much farther (Lemma K1), if a part of a possible move is possible too,
+    which of whole numbers it is not.
+    """
+    question = answers.question
+    slack = question.slack if question.moves.integer is None else 0.0
+    answers.lower[at] = np.maximum(answers.lower[at], radius + slack)
+
+
 def _take_bracket(answers: Answers, at: np.ndarray, found: Bracket, start: np.ndarray) -> None:
     """Bounds and witnesses of the certificate: an answer is a change, so the radius bounds it."""
     question = answers.question
-    # Lemma K1: an answer that holds within ``slack`` is that much farther than the nearest change, if a part of a
-    # possible move is possible too, which of whole numbers it is not.
-    slack = question.slack if question.moves.integer is None else 0.0
-    answers.lower[at] = np.maximum(answers.lower[at], found.radius + slack)
+    _raise_bound(answers, at, found.radius)
     start[at] = found.adversarial
     if question.slack == 0:
         answers.offer(at, found.adversarial)
@@ -151,8 +160,8 @@ def _linear(answers: Answers) -> None:
     answers.lower[bounded] = np.maximum(answers.lower[bounded], least[bounded])
 
 
-def _relabelled(answers: Answers, start: np.ndarray) -> None:
-    """Neighbours, one of several classes asked for: this class against the rest, exact for one neighbour."""
+def _one_class(answers: Answers, start: np.ndarray) -> None:
+    """Neighbours, one of several classes asked for."""
     question = answers.question
     voter = question.voter
     if not isinstance(voter, NeighborVoter) or len(voter.classes) == 2:
@@ -162,13 +171,21 @@ def _relabelled(answers: Answers, start: np.ndarray) -> None:
         at = at[(answers.targets[at] == target) & (answers.codes[at] != target)]
         if target == ANY or not at.size:
             continue
-        relabelled = against_the_rest(voter, int(target))
-        found = question.bounds(answers.rows[at], relabelled)
         if voter.n_neighbors == 1:
-            _take_bracket(answers, at, found, start)
-        else:  # a majority is enough for a class to win, but not needed
-            answers.offer(at, found.adversarial)
-            start[at] = np.where(np.isfinite(found.adversarial), found.adversarial, start[at])
+            _take_bracket(answers, at, question.bounds(answers.rows[at], against_the_rest(voter, int(target))), start)
+            continue
+        found = with_majority(question, answers.rows[at], int(target))
+        answers.offer(at, found.adversarial)
+        start[at] = np.where(np.isfinite(found.adversarial), found.adversarial, start[at])
+        if voter.fold.after is not None or voter.encoding.warps:
+            continue
+        minority = WithoutMajority(question, answers.rows[at], int(target))
+        for t, row in enumerate(at):
+            size = min(answers.size[row], found.radius[t])
+            lower, point = minority.bound(t, int(answers.codes[row]), start[row], size)
+            _raise_bound(answers, at[t : t + 1], np.array([min(lower, found.radius[t])]))
+            if np.isfinite(point).all():
+                answers.offer(at[t : t + 1], point[None])
 
 
 def _search_around(answers: Answers, left: np.ndarray, start: np.ndarray, reference: np.ndarray | None) -> None:
@@ -216,4 +233,5 @@ def _aims(question: Question, rows, codes, targets, start) -> np.ndarray:
 def frozen_too(question: Question, mask: np.ndarray) -> Question:
     """The question with more features frozen."""
     frozen = mask if question.moves.frozen is None else mask | question.moves.frozen
-    return question.of(replace(question.moves, frozen=frozen))
+    barred = mask if question.barred is None else mask | question.barred
+    return replace(question, moves=replace(question.moves, frozen=frozen), barred=barred)

@@ -2,6 +2,8 @@
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from holdfast.certificates.certificate import meet
 from holdfast.numerics.formatting import number, percent, printable
 
@@ -24,32 +26,59 @@ def exact_number(value: float) -> str:
     return str(int(value)) if float(value).is_integer() and abs(value) < 1e15 else repr(float(value))
 
 
-def _short(value: float) -> str:
-    """A number to six digits: where a change begins need not be told to the last one."""
-    return exact_number(float(f"{value:.6g}"))
+def as_given(value, digits: int | None = None) -> str:
+    """A value of a table as text: a number to ``digits`` digits, or to all; a word as it is.
+
+    Examples
+    --------
+    >>> as_given(0.123456789, 6), as_given(0.123456789), as_given("A11")
+    ('0.123457', '0.123456789', 'A11')
+    """
+    if not isinstance(value, int | float | np.number) or isinstance(value, bool):
+        return str(value)
+    return exact_number(float(value if digits is None else f"{value:.{digits}g}"))
 
 
-def entry_sentence(found: "Counterfactuals", entry: int) -> str:
+def entry_sentence(found: "Counterfactuals", entry: int, listed: int = _LISTED) -> str:
     """``to be benign instead of malignant: worst radius 17.9 → 16.2; no smaller change can do it``."""
     before, target = found.prediction[entry], found.target[entry]
-    aim = f"to be {target} instead of {before}" if target is not None else f"to be anything but {before}"
-    status = found.status[entry]
-    if status == "already":
+    if found.status[entry] == "already":
         return printable(f"it is {before} already")
-    if status == "impossible":
-        return printable(f"{aim}: no possible change does it, which is proven")
-    if status == "not found":
-        needed = f"; proven: none below {number(found.lower_bound[entry])} does it" if found.lower_bound[entry] else ""
-        return printable(f"{aim}: none found within the budget{needed}")
+    aim = f"to be {target} instead of {before}" if target is not None else f"to be anything but {before}"
+    return printable(f"{aim}: {change_text(found, entry, listed)}")
+
+
+def change_text(found: "Counterfactuals", entry: int, listed: int = _LISTED) -> str:
+    """``worst radius 17.9 → 16.2; no smaller change can do it``: the largest changes, and what is proven."""
+    if found.status[entry] != "found":
+        return proof_text(found, entry)
     changes = found.changed(entry)
-    listed = ", ".join(f"{name} {_short(old)} → {exact_number(to)}" for name, old, to in changes[:_LISTED])
-    if len(changes) > _LISTED:
-        listed += f" and {len(changes) - _LISTED} smaller changes"
-    return printable(f"{aim}: {listed}; {_proof(found, entry)}")
+    told = ", ".join(f"{name} {as_given(old, 6)} → {as_given(to)}" for name, old, to in changes[:listed])
+    left = len(changes) - listed
+    if left > 0:
+        told += f" and {left} smaller change{'s' if left > 1 else ''}"
+    return printable(f"{told}; {proof_text(found, entry)}")
 
 
-def _proof(found: "Counterfactuals", entry: int) -> str:
-    size, lower = found.size[entry], found.lower_bound[entry]
+def proof_text(found: "Counterfactuals", entry: int, possible: str = "possible change") -> str:
+    """What is proven: ``no smaller change can do it``.
+
+    Parameters
+    ----------
+    found : Counterfactuals
+    entry : int
+    possible : str
+        What was looked for, where it is proven not to be there.
+    """
+    status, size, lower = found.status[entry], found.size[entry], found.lower_bound[entry]
+    if status == "already":
+        return "no change is needed"
+    if status == "impossible":
+        return f"no {possible} does it, which is proven"
+    if status == "not found":
+        return "none found within the budget" + (f"; proven: none below {number(lower)} does it" if lower else "")
+    if size == 0:
+        return "no number has to change"
     if meet(lower, size):
         return "no smaller change can do it"
     if found.closest[entry]:

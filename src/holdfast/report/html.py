@@ -4,9 +4,12 @@ import base64
 import hashlib
 import json
 
+from holdfast.explanations.text import as_given
 from holdfast.numerics.formatting import number, percent
 from holdfast.report.figures import accuracy_curve, heat_map, histograms, lines
 from holdfast.report.summary_format import check_summary, units_of
+
+PARTS = ("report", "counterfactuals")  # templates with a style and a script; each is a section but for the first
 
 # Names that models are called by, explained where they are used; -PL is the perturbation loss.
 FAMILIES = (
@@ -47,16 +50,19 @@ def render_html(summary: dict) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters.update(percent=percent, number=number)
+    environment.filters.update(percent=percent, number=number, as_given=as_given)
     assert environment.loader is not None
-    script = environment.loader.get_source(environment, "report.js")[0]
+    style, script = (
+        "".join(environment.loader.get_source(environment, f"{name}.{kind}")[0] for name in PARTS)
+        for kind in ("css", "js")
+    )
     return environment.get_template("report.html").render(
         s=summary,
         figures=_figures(summary),
         families=FAMILIES,
         seconds=_seconds(summary),
         embedded=script_json(_script_data(summary)),
-        style=environment.loader.get_source(environment, "report.css")[0],
+        style=style,
         script=script,
         script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
     )

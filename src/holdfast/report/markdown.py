@@ -63,6 +63,7 @@ def render_markdown(summary: dict) -> str:
         named = f" ({escape(each['id'])})" if each["id"] is not None else ""
         where = f"Row {escape(each['row'])}{named} (radius {_reach(each['radius'], data['extent'])})"
         lines.append(f"- {where}: {escape(each['sentence'])}{others}{becomes}.")
+    lines += counterfactual_lines(summary)
     lines += ["", "## Where this comes from", ""]
     lines += [f"- {escape(note)}" for note in summary["notes"]]
     lines.append(
@@ -73,6 +74,33 @@ def render_markdown(summary: dict) -> str:
     versions = ", ".join(f"{escape(k)} {escape(v)}" for k, v in summary["versions"].items())
     lines.append(f"- Made {escape(summary['created'])}" + (f" with {versions}." if versions else "."))
     return "\n".join(lines) + "\n"
+
+
+def counterfactual_lines(summary: dict) -> list[str]:
+    """What would have to change, of the least and the most certain rows."""
+    found = summary.get("counterfactuals")
+    if not found:
+        return []
+    method = next(model["method"] for model in summary["models"] if model["key"] == found["model"])
+    lines = [
+        "",
+        f"## What would have to change ({escape(method)})",
+        "",
+        f"The smallest changes{' within the range of the training rows' if found['within_data'] else ''}, for "
+        f"{len(found['rows'])} of {found['of']} test rows. {found['closest']} of {found['answers']} are proven to be "
+        f"the smallest, to {percent(found['rounding'], 0)}.",
+    ]
+    for title, places in (("The least certain rows", found["least"]), ("The most certain rows", found["most"])):
+        if not places:
+            continue
+        lines += ["", f"{title}:", ""]
+        for place in places:
+            each = found["rows"][place]
+            named = f" ({escape(each['id'])})" if each["id"] is not None else ""
+            alone = each["single"]["sentence"] if each["single"] and each["status"] != "already" else ""
+            single = f" {escape(alone[0].upper() + alone[1:])}." if alone else ""
+            lines.append(f"- Row {escape(each['row'])}{named}: {escape(each['sentence'])}.{single}")
+    return lines
 
 
 def _row(name: str, scores: dict, median: str) -> str:

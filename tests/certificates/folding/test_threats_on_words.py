@@ -91,6 +91,38 @@ def test_counterfactuals_keep_words_and_gaps(model, table):
     assert (found.lower_bound <= found.size * (1 + 1e-9)).all()
 
 
-def test_counterfactuals_change_no_categories(model, table):
-    with pytest.raises(ValueError, match="leaves categories as they are"):
-        counterfactuals(model, table[0][120:], threat=Threat(free=["race"]))
+def test_counterfactuals_change_the_words_they_may(model, table):
+    """Against every choice of words by hand, each with the numbers alone."""
+    X, reference = table[0][120:126], (table[0][:120], table[1][:120])
+    threat = Threat(unit=UNIT, free=["race"], categories=["job"], max_changes=1)
+    found = counterfactuals(model, X, "yes", threat=threat, reference=reference, rounding=0.0)
+    best, bound = np.full(len(X), np.inf), np.full(len(X), np.inf)
+    for race in "abc":
+        for job in "xy":
+            recoded = X.assign(race=race, job=job)
+            alone = Threat(unit=UNIT)
+            by_hand = counterfactuals(model, recoded, "yes", threat=alone, reference=reference, rounding=0.0)
+            best, bound = np.minimum(best, by_hand.size), np.minimum(bound, by_hand.lower_bound)
+    np.testing.assert_allclose(found.size, best, rtol=1e-6)
+    assert (found.lower_bound <= best * (1 + 1e-9)).all()
+    assert (found.lower_bound >= bound * (1 - 1e-9)).all()
+    assert (model.predict(found.points) == "yes").all()
+    assert found.closest.all()
+    assert set(found.status) <= {"already", "found"}
+    words = found.changes[found.changes["column"].isin(["race", "job"])]
+    assert len(words)
+    for line in words.itertuples(index=False):
+        assert (line.column, line[3]) == (line.column, X.loc[line.row, line.column])
+        assert line.to == found.points.loc[line.row, line.column] != line[3]
+
+
+def test_words_are_counted_among_the_features(model, table):
+    X, reference = table[0][126:130], (table[0][:120], table[1][:120])
+    threat = Threat(unit=UNIT, free=["race", "job"])
+    found = counterfactuals(model, X, threat=threat, reference=reference, max_features=1, n=2)
+    assert (found.to_frame()["changes"] <= 1).all()
+    assert (found.valid | np.isinf(found.lower_bound)).any()
+    pairs = [found.changes[found.changes["row"] == row].groupby("number")["column"].agg(set) for row in X.index]
+    for pair in pairs:  # the second answer leaves the main feature of the first alone
+        assert len(pair) < 2 or not pair[1] & pair[2]
+    assert any("no number has to change" in text for text in found.sentences()) == bool((found.size == 0).any())

@@ -7,12 +7,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 from holdfast import Threat, certify
 from holdfast.certificates.categories import Categories, Category
 from holdfast.certificates.engines.score_relations import with_relations
 from holdfast.certificates.enumeration import together
-from holdfast.certificates.lattice import offsets
+from holdfast.certificates.lattice import coarse_columns, offsets
 from holdfast.certificates.moves import Moves
 from holdfast.certificates.norms import L1, L2, LInf
 from holdfast.certificates.relations import TOLERANCE, Relations
@@ -79,6 +81,24 @@ def test_v2_a_move_below_the_reach_goes_to_a_place(seed, norm):
     parts = together(moves, moves.lengths(whole[None]), moves.lengths(rest[None]))
     np.testing.assert_allclose(parts, moves.lengths((z - x)[None]), rtol=1e-9)
     assert (parts <= moves.lengths((z - x)[None]) * (1 + 1e-15)).all()
+
+
+def test_v2_many_whole_numbers_beside_few():
+    """A step of a thousandth beside a step of one: the second is chosen, and the bound is nearly tight."""
+    moves = Moves(NORMS["l2"], unit=np.array([1000.0, 1.0]), integer=np.array([True, True]))
+    chosen = coarse_columns(moves, np.array([3.0, 2.0]), 3.0)
+    assert chosen.tolist() == [False, True]
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.integers(0, 5000, 80), rng.integers(0, 6, 80)]).astype(float)
+    y = (X[:, 0] / 1000 + X[:, 1] > 5).astype(int)
+    model = make_pipeline(StandardScaler(), LogisticRegression()).fit(X, y)
+    found = certify(model, X[:20], threat=Threat(unit=[1000.0, 1.0], integer=[0, 1]))
+    grid = np.array([(a, b) for a in range(-3000, 8000, 10) for b in range(-5, 12)], float)
+    other = model.predict(grid)
+    for t in range(20):
+        size = np.linalg.norm((grid - X[t]) / [1000.0, 1.0], axis=1)
+        assert found.radius[t] <= size[other != found.prediction[t]].min() * (1 + 1e-9)
+    assert (found.upper <= found.radius * 1.01 + 0.002).all()
 
 
 @pytest.mark.parametrize("norm", NORMS)

@@ -56,7 +56,7 @@ def _exact_1nn(
 
 
 def _handles(problem: Problem) -> bool:
-    one = isinstance(problem, NeighborProblem) and problem.n_neighbors == 1
+    one = isinstance(problem, NeighborProblem) and problem.n_neighbors == 1 and problem.goal is None
     return one and problem.norm.quadratic and problem.moves.relations is None
 
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from holdfast.certificates.engines.search_space import SearchSpace
 from holdfast.certificates.kernels.order_statistics import empty_impostors, live_impostors
-from holdfast.certificates.kernels.query import KIND, Query
+from holdfast.certificates.kernels.query import AGAINST_OTHERS, AGAINST_Y, KIND, Query
 from holdfast.certificates.kernels.rounding import Rounding, slack
 from holdfast.certificates.norms import L2
 from holdfast.certificates.problems import NeighborProblem
@@ -77,7 +77,9 @@ def within_reach(
 
 
 def kinds_of(problem: NeighborProblem, y: int) -> np.ndarray:
-    """The kinds of pieces in which the vote is lost (Lemma T1)."""
+    """The kinds of pieces in which the vote is lost (Lemma T1), or won by one class (Lemma K2)."""
+    if problem.goal is not None:
+        return _kinds_of_goal(problem, y, problem.goal)
     k, lowest_wins = problem.n_neighbors, problem.lowest_wins
     others = [c for c in range(problem.n_classes) if c != y and np.any(problem.labels == c)]
     kinds = []
@@ -85,11 +87,29 @@ def kinds_of(problem: NeighborProblem, y: int) -> np.ndarray:
         if len(others) == 1 and q < (k - 1) // 2:
             continue  # with one other class it is ahead only with a majority
         if q == 0:
-            kinds.append((-1, 0, 0, k, 2 if k > 2 else k, 0))  # no vote for y: any k others
+            kinds.append((-1, 0, 0, k, 2 if k > 2 else k, 0, 0))  # no vote for y: any k others
             continue
         for c in others:
             if k - 2 * q - 1 >= 0:
-                kinds.append((c, q, q + 1, k - 2 * q - 1, 1, 0))
+                kinds.append((c, q, q + 1, k - 2 * q - 1, 1, 0, 0))
             if (not lowest_wins or c < y) and not (len(others) == 1 and k % 2):
-                kinds.append((c, q, q, k - 2 * q, 0, 0 if lowest_wins else 1))
+                kinds.append((c, q, q, k - 2 * q, 0, 0 if lowest_wins else AGAINST_Y, 0))
+    return np.array(kinds, KIND)
+
+
+def _kinds_of_goal(problem: NeighborProblem, y: int, c: int) -> np.ndarray:
+    """The kinds of pieces in which class c wins (Lemma K2); y is any other class."""
+    k, lowest_wins = problem.n_neighbors, problem.lowest_wins
+    most = k if problem.goal_votes is None else problem.goal_votes
+    third = sum(1 for d in range(problem.n_classes) if d not in (c, y) and np.any(problem.labels == d))
+    kinds = []
+    for q in range(k // 2 + 1):
+        for votes in range(max(q, 1), min(k - q, most) + 1):
+            others = k - q - votes
+            if others > third * votes or (votes >= q + 3 and others < votes - 1):
+                continue  # another class would have more votes; the vote lies in a piece with q + 1
+            if votes == q and lowest_wins and y < c:
+                continue
+            leads = 0 if lowest_wins else AGAINST_Y * (votes == q) + AGAINST_OTHERS * (others >= votes)
+            kinds.append((c, q, votes, others, 0, leads, 1))
     return np.array(kinds, KIND)

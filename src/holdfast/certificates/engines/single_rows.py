@@ -44,7 +44,7 @@ def single_row_moves(
         # Each size, with the row that needs it: a vote of several asks for fewer rows than all.
         steps = norm.steepest(A.reshape(-1, A.shape[2])) * (_BEYOND * size.reshape(-1, 1))
         tried = np.flatnonzero((size.ravel() > 0) & (size.ravel() < found.upper[t]))
-        changed = problem.vote(queries[t] + steps[tried] @ columns.T) != prediction[t]
+        changed = problem.lost(problem.vote(queries[t] + steps[tried] @ columns.T), prediction[t])
         if changed.any():
             hit = tried[changed]
             moves[t] = steps[hit[np.argmin(size.ravel()[hit])]]

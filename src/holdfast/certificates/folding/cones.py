@@ -30,6 +30,7 @@ class Cones:
     def at(self, z: np.ndarray, length: float, size: float) -> "Cones":
         """The same, for one input: its z, its length and the magnitude of the numbers behind it."""
         self.z, self.length, self.size = z, length, size
+        self.way: np.ndarray | None = None  # a move of the free inputs for witnesses, if one is found on the way
         self.direction = z / length
         # ‖P Wδ‖ ≤ σ‖δ‖ for the part across z, and |ẑ·Wδ| ≤ τ‖δ‖ along it.
         across = self.W - np.outer(self.direction, self.direction @ self.W)

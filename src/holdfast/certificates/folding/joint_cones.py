@@ -22,11 +22,17 @@ class JointCones:
 
     def __init__(self, cone: Cones, error: float):
         self.cone, self.error = cone, error
+        self.shortest, self.way = np.inf, np.zeros(cone.W.shape[1])  # the least bound met, and a move for witnesses
 
     def orders(self, A: np.ndarray, c: np.ndarray, n: int) -> np.ndarray:
         """For q = 0 … n − 1: no shorter move meets all but q of the cones; the least over which are left out."""
         kept = np.arange(len(c))
-        return np.array([self._all_but(A, c, kept, q) if q < len(c) else 0.0 for q in range(n)])
+        self.last = np.zeros(self.cone.W.shape[1])
+        bound, _ = self._all(A, c)
+        if 0 < bound < self.shortest:
+            self.shortest, self.way = bound, self.last
+        rest = [self._all_but(A, c, kept, q) if q < len(c) else 0.0 for q in range(1, n)]
+        return np.array([bound, *rest])
 
     def _all_but(self, A: np.ndarray, c: np.ndarray, kept: np.ndarray, q: int) -> float:
         """The least over q cones that are left out; only those with a weight change anything."""
@@ -57,6 +63,7 @@ class JointCones:
             found = float(cone.distances(mean[None], np.array([level]), np.array([self.error]), True)[0])
             if found > best:
                 best, kept = found, weights
-            moved = cone.z + cone.W @ (cone.norm.steepest(((mean - level * v) @ cone.W)[None])[0] * found)
+            self.last = cone.norm.steepest(((mean - level * v) @ cone.W)[None])[0] * found
+            moved = cone.z + cone.W @ self.last
             v = moved / max(float(np.linalg.norm(moved)), 1e-300)
         return best, kept

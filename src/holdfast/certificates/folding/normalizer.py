@@ -55,7 +55,7 @@ def left_out(fold: "Fold", points: np.ndarray) -> "Fold":
 def radii_before_normalizer(
     problem: Problem, fold: "Fold", moves: Moves, rows: np.ndarray, codes: np.ndarray, fast: bool = False
 ):
-    """Certified radii (m,) of votes after a normalisation, in the units of rows (Lemmas S2, S3, B1).
+    """Certified radii (m,) of votes after a normalisation, in the units of rows (Lemmas S2 to S4, B1).
 
     Parameters
     ----------
@@ -70,6 +70,12 @@ def radii_before_normalizer(
         Predictions.
     fast : bool
         Whether to leave out rows taken together (Lemma S4).
+
+    Returns
+    -------
+    radii : ndarray of shape (m,)
+    ways : ndarray of shape (m, d)
+        Moves to walk along for a witness, not checked; NaN where there is none.
     """
     assert fold.after is not None
     cone = Cones(fold.before, moves)
@@ -77,13 +83,16 @@ def radii_before_normalizer(
     rule: Callable[..., float] = neighbors if isinstance(problem, NeighborProblem) else _linear_radius
     Z, U = fold.before(rows), fold(rows)
     size = np.linalg.norm(product_by_rows(np.abs(rows), fold.before.absolute), axis=1) + fold.before.scale
-    out = np.zeros(len(rows))
+    out, ways = np.zeros(len(rows)), np.full(rows.shape, np.nan)
     with single_threaded_blas():  # small matrices
         for t, (z, u, y) in enumerate(zip(Z, U, codes, strict=True)):
             length = float(np.linalg.norm(z))
             if 1e-150 < length < 1e150 and problem.vote(u[None])[0] == y:  # else a square may over- or underflow
-                out[t] = rule(problem, fold.after, cone.at(z, length, float(size[t])), u, int(y))
-    return out
+                cone.at(z, length, float(size[t]))
+                out[t] = rule(problem, fold.after, cone, u, int(y))
+                if cone.way is not None:
+                    ways[t] = moves.spread(cone.way[None], rows.shape[1])[0]
+    return out, ways
 
 
 def linearised(problem, fold: "Fold", moves: Moves, row: np.ndarray, at: np.ndarray):
@@ -150,4 +159,5 @@ def _neighbor_radius(problem: NeighborProblem, after: Affine, cone: Cones, u: np
         l = deciding[np.argmin(E[deciding, -1])]
         left[l] = False
         E[l] = np.maximum(E[l], joint.orders(*cones(others[l : l + 1]), Q))
+    cone.way = joint.way if np.isfinite(joint.shortest) else None
     return order_statistic_bound(E, labels[others], k)

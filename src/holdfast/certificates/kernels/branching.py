@@ -3,6 +3,7 @@
 import numpy as np
 
 from holdfast.certificates.kernels.active_set import certified_along, point_beyond, reload
+from holdfast.certificates.kernels.query import AGAINST_OTHERS
 from holdfast.certificates.kernels.relaxation import (
     farthest,
     half_distances,
@@ -68,13 +69,15 @@ def search(tree, active, query, kinds, scratch, steps, best_z):
         node.bound = bound
         complete = node.n_members == kind.n_own + kind.n_other
         if node.n_members > 0:
-            size = witness(active, query, scratch, 4 if complete else 1, status.best, best_z, down, up, ball)
+            pushes = 4 if complete else 1
+            size = witness(active, query, kind, scratch, pushes, status.best, best_z, down, up, ball)
             if size < np.inf:
                 status.best = size if size < status.best else status.best
                 close_at(status, bound)
                 release(free, status, slot)
                 continue
-            if status.enough > 0.0 and stretched_witness(active, query, scratch, status.enough, best_z, down, up, ball):
+            enough = status.enough
+            if enough > 0.0 and stretched_witness(active, query, kind, scratch, enough, best_z, down, up, ball):
                 status.best = status.enough
                 return True
         half_distances(squared, slopes, z, phi)
@@ -179,8 +182,9 @@ def _branch_on_member(tree, slot, query, kind, scratch, size, along, within, bal
         if not contains(excused, n_excused, p):
             n_near = insert(phi[p], p, near, near_targets, n_near)
     own = n_members < n_own
-    leader = kind.leads == 1 and n_members == 0
-    first_of_phase = n_members == 0 or n_members == n_own or (kind.leads == 1 and n_members == 1)
+    leader = kind.leads > 0 and n_members == 0
+    before_y = leader and kind.leads != AGAINST_OTHERS
+    first_of_phase = n_members == 0 or n_members == n_own or (kind.leads > 0 and n_members == 1)
     last = live.size if first_of_phase else node.last_rank
     left = (n_own if own else n_own + kind.n_other) - n_members  # in this phase, this member included
     left = 1 if leader else left
@@ -189,7 +193,7 @@ def _branch_on_member(tree, slot, query, kind, scratch, size, along, within, bal
         for t in range(n_own, n_members):
             again -= 1 if labels[members[slot, t]] == class_c else 0
         left -= again
-    spared = 0 if leader else q - n_excused  # rows of a new member that need not hold
+    spared = 0 if before_y else q - n_excused  # rows of a new member that need not hold
     best, filled, least = needed(status), ZERO, NONE
     for rank in range(last):
         i = order[q, rank]
@@ -199,7 +203,11 @@ def _branch_on_member(tree, slot, query, kind, scratch, size, along, within, bal
         repeats = not own and labels[p] == class_c
         if (repeats and again == 0) or (class_c < 0 and _as_many(labels, members[slot], n_members, p, again)):
             continue
-        total = E[i, 0] if leader else E[i, q]
+        if kind.wins == 1 and not own:  # no class has more votes than c, and where it wins ties not as many
+            most = n_own - 1 if query.lowest_wins and labels[p] < class_c else n_own
+            if _as_many(labels, members[slot], n_members, p, most):
+                continue
+        total = E[i, 0] if before_y else E[i, q]
         total = total if total > bound else bound
         if total < best and ball is None:
             length = _length_with_member(query, scratch, p, n_near, required, n_required, spared, size, along, within)

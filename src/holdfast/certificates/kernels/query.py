@@ -6,6 +6,10 @@ import numpy as np
 
 from holdfast.certificates.kernels.rounding import Rounding
 
+# Whom the first member of a piece has to be nearer than: all of class y; the members of other classes that have as
+# many votes as class c.
+AGAINST_Y, AGAINST_OTHERS = 1, 2
+
 # A kind of piece: what it takes for class c to overtake y.
 KIND = np.dtype(
     [
@@ -14,7 +18,8 @@ KIND = np.dtype(
         ("n_own", np.int64),  # members of class c
         ("n_other", np.int64),  # the other members
         ("n_again", np.int64),  # most points of class c among these; of any one class if there is no class c
-        ("leads", np.int64),  # 1 if the first member has to be nearer than all of class y (it wins the tie)
+        ("leads", np.int64),  # the first member wins a tie: it is nearer than AGAINST_Y, AGAINST_OTHERS or both
+        ("wins", np.int64),  # 1 if class c has to win against every class, and all its votes are members (Lemma K2)
     ]
 )
 

@@ -11,6 +11,7 @@ from holdfast.certificates.kernels.box import ROUNDED, clip_to_box, violated_sid
 from holdfast.certificates.kernels.halfspace import euclidean_length, level
 from holdfast.certificates.kernels.lifted import FACET, PASSED, certified_sum, facet_row, lifted_length, violated_facet
 from holdfast.certificates.kernels.nearest import VIOLATED
+from holdfast.certificates.kernels.query import AGAINST_OTHERS
 from holdfast.certificates.kernels.rounding import product_error, slack, slack_within
 from holdfast.certificates.kernels.search_tree import close_at
 from holdfast.certificates.kernels.sorted_list import contains, insert
@@ -172,24 +173,38 @@ def _most_violated(tree, slot, query, kind, phi, gap):
             p = required[i]
             if phi[highest] - phi[p] > gap:
                 gap, b, j = phi[highest] - phi[p], highest, p
-    if kind.leads == 1:
-        first = members[0]
+    first = members[0]
+    if kind.leads > 0 and kind.leads != AGAINST_OTHERS:
         for i in range(targets.size):
             p = targets[i]
             if phi[first] - phi[p] > gap:
                 gap, b, j = phi[first] - phi[p], first, p
     if class_c >= 0 and n_members == kind.n_own + kind.n_other:
-        highest = farthest(phi, members, kind.n_own)
+        highest = farthest(phi, members, n_members if kind.wins == 1 else kind.n_own)
         for p in range(phi.size):
             third = labels[p] != y and labels[p] != class_c  # of neither class
             if third and phi[highest] - phi[p] > gap and not contains(members, n_members, p):
                 gap, b, j = phi[highest] - phi[p], highest, p
+        if kind.leads >= AGAINST_OTHERS:
+            for t in range(kind.n_own, n_members):
+                p = members[t]
+                if phi[first] - phi[p] > gap and _votes(labels, members, n_members, labels[p]) == kind.n_own:
+                    gap, b, j = phi[first] - phi[p], first, p
     return b, j
 
 
 @inner
-def _loses(query, scratch, moved, down, up, ball):
-    """True if the vote after a move is for another class, and no limit is broken."""
+def _votes(labels, members, n_members, c):
+    """How many members are of class c."""
+    count = 0
+    for t in range(n_members):
+        count += 1 if labels[members[t]] == c else 0
+    return count
+
+
+@inner
+def _loses(query, kind, scratch, moved, down, up, ball):
+    """True if the vote after a move is lost as the kind asks, and no limit is broken."""
     phi, keys, nearest = scratch.phi, scratch.keys, scratch.nearest
     if up is not None:
         clip_to_box(query.to_input, moved, down, up)
@@ -197,21 +212,22 @@ def _loses(query, scratch, moved, down, up, ball):
     count = ZERO
     for p in range(phi.size):
         count = insert(phi[p], p, keys, nearest, count)
-    lost = winner(query.labels, nearest, count, scratch.tally, query.lowest_wins) != query.y
+    elected = winner(query.labels, nearest, count, scratch.tally, query.lowest_wins)
+    lost = elected == kind.winner if kind.wins == 1 else elected != query.y
     if lost and up is not None:
         lost = _violated_limit(query, moved, down, up, ball, scratch.row)[0] == NONE_FOUND
     return lost
 
 
 @inner
-def stretched_witness(active, query, scratch, size, best_z, down, up, ball):
+def stretched_witness(active, query, kind, scratch, size, best_z, down, up, ball):
     """True if the vote is lost in the direction of z at the longer length ``size``; the move to ``best_z``."""
     z, moved = active.z, scratch.moved
     own = length(z) if ball is None else lifted_length(z, ball, query.sigma)
     if not 0.0 < own < size:
         return False
     scale(size / own, z, moved)
-    if not _loses(query, scratch, moved, down, up, ball):
+    if not _loses(query, kind, scratch, moved, down, up, ball):
         return False
     for t in range(z.size):
         best_z[t] = moved[t]
@@ -219,13 +235,13 @@ def stretched_witness(active, query, scratch, size, best_z, down, up, ball):
 
 
 @inner
-def witness(active, query, scratch, pushes, best, best_z, down, up, ball):
+def witness(active, query, kind, scratch, pushes, best, best_z, down, up, ball):
     """The length of a move a hair beyond z that changes the vote; infinite if none was found."""
     z, moved = active.z, scratch.moved
     step = 2.0 * slack(query.rounding, length(z))
     for _ in range(pushes):  # twentyfold pushes; whatever they reach is checked by the vote
         point_beyond(active, step, moved)
-        if _loses(query, scratch, moved, down, up, ball):
+        if _loses(query, kind, scratch, moved, down, up, ball):
             size = length(moved) if ball is None else lifted_length(moved, ball, query.sigma)
             if size < best:
                 for t in range(z.size):

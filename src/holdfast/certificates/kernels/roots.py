@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from holdfast.certificates.kernels.query import AGAINST_OTHERS
 from holdfast.certificates.kernels.search_tree import close_at, needed, push
 from holdfast.numerics.compile import ZERO, entry, inner
 
@@ -76,7 +77,7 @@ def _root_bound(query, kind, horizon, tally):
                 bound = E[i, q]
     if n_all < size or (c >= 0 and (own < n_own or others < far)):
         return horizon
-    if kind.leads == 1:
+    if kind.leads > 0 and kind.leads != AGAINST_OTHERS:
         for rank in range(live.size):
             i = order[0, rank]
             if labels[live[i]] == c:

@@ -10,6 +10,7 @@ from holdfast.certificates.moves import Moves
 from holdfast.certificates.norms import Norm
 from holdfast.numerics.sums import product_by_rows
 
+_FARTHEST = 1000  # powers of two that a problem may be brought back from
 _ROUNDED = 1e-9  # of the terms of a relation: by so much a witness may pass it
 
 
@@ -82,6 +83,10 @@ class Problem(ABC):
     def scaled(self, alpha: float, beta: float) -> "Problem":
         """The problem with queries ``alpha u`` and moves measured in units of ``beta``."""
 
+    def lost(self, elected: np.ndarray, prediction: np.ndarray) -> np.ndarray:
+        """Whether votes for the classes ``elected`` are changes that count."""
+        return elected != prediction
+
     def to_sound_range(self) -> tuple["Problem", float, float]:
         """The problem with its numbers near 1, and the powers of two (alpha, beta) that took it there.
 
@@ -89,11 +94,24 @@ class Problem(ABC):
         Ordinary problems stay as they are.
         """
         alpha = _power_of_two(self.magnitude())
-        columns = np.abs(self.moves.in_units(self.T)).max(initial=0.0)
-        beta = _power_of_two(alpha * columns)
+        exponent = self._largest_exponent() + np.log2(alpha)  # of a number that may be beyond float64 itself
+        if np.isfinite(exponent) and abs(exponent) > _FARTHEST:
+            raise ValueError(
+                "Moves in the units of this threat, of data of this size, leave the range of float64: give the threat, "
+                "or the data, other units."
+            )
+        beta = _power_of_two(float(np.exp2(exponent)))
         if alpha == beta == 1.0:
             return self, 1.0, 1.0
         return self.scaled(alpha, beta), alpha, beta
+
+    def _largest_exponent(self) -> float:
+        """``log2 max|T · unit|`` over the free inputs; −∞ if all are 0."""
+        columns = np.abs(self.T[:, self.free])
+        unit = np.ones(columns.shape[1]) if self.moves.unit is None else self.moves.unit[self.free]
+        largest = np.maximum.reduce(columns, axis=0, initial=0.0)
+        there = largest > 0
+        return float(np.max(np.log2(largest[there]) + np.log2(unit[there]), initial=-np.inf))
 
     @property
     def norm(self) -> Norm:
@@ -118,21 +136,20 @@ class Problem(ABC):
     ) -> Bounds:
         """Bounds from certified radii and proposed moves of the free inputs (m, n_free), NaN where there is none.
 
-        A move is clipped to the box and kept if it keeps the relations and the vote at ``u + Tδ`` is no longer for the
-        prediction. A query whose vote is for another class at once has bounds 0; a certified radius never passes a
-        witness.
+        A move is clipped to the box and kept if it keeps the relations and the vote at ``u + Tδ`` is :meth:`lost`. A
+        query whose vote is lost at once has bounds 0; a certified radius never passes a witness.
         """
         m = len(queries)
         down, up = self.room(inputs, m)
         if up.size:
             move = np.clip(move, -down, up)
         delta = self.moves.spread(move, self.T.shape[1])
-        changed = self.vote(queries + product_by_rows(np.nan_to_num(delta), self.T)) != prediction
+        changed = self.lost(self.vote(queries + product_by_rows(np.nan_to_num(delta), self.T)), prediction)
         kept = changed & np.isfinite(delta).all(axis=1) & self._keeps_relations(inputs, delta)
         upper = np.full(m, np.inf)
         upper[kept] = self.moves.free_norm.lengths(move[kept])
         delta[~kept] = np.nan
-        wrong = self.vote(queries) != prediction
+        wrong = self.lost(self.vote(queries), prediction)
         lower = np.where(wrong, 0.0, np.minimum(lower, upper))
         upper[wrong], delta[wrong] = 0.0, 0.0
         return Bounds(lower, upper, delta)

@@ -40,6 +40,10 @@ class NeighborProblem(Problem):
         As for :class:`~holdfast.certificates.problems.Problem`; by default ``|T|`` and one step.
     shared : bool
         Whether the model votes with these very points, and not with points it has mapped by itself.
+    goal : int or None
+        The only class whose victory counts as a change; None: any class but the prediction.
+    goal_votes : int or None
+        Only victories with at most so many votes count.
 
     Attributes
     ----------
@@ -62,6 +66,8 @@ class NeighborProblem(Problem):
     absolute: np.ndarray = field(default_factory=lambda: np.empty(0))
     n_steps: int = 1
     shared: bool = True
+    goal: int | None = None
+    goal_votes: int | None = None
     coordinates: MoveCoordinates = field(init=False)
     slopes: np.ndarray = field(init=False)
     largest: float = field(init=False)
@@ -116,6 +122,10 @@ class NeighborProblem(Problem):
         D = np.empty(len(self.points))
         vote_rows(self.points, self.labels, rows, self.lowest_wins, keys, nearest, tally, D, out)
         return out
+
+    def lost(self, elected: np.ndarray, prediction: np.ndarray) -> np.ndarray:
+        """Whether votes for the classes ``elected`` are changes that count."""
+        return elected != prediction if self.goal is None else elected == self.goal
 
     def magnitude(self) -> float:
         """``max ‖u_j‖``."""

@@ -55,9 +55,10 @@ def shows_points(knn: KNeighborsClassifier) -> bool:
 def stored_points(knn, asked: bool = False) -> tuple[np.ndarray, np.ndarray]:
     """The points and class codes that the model votes with, as this version of scikit-learn stores them.
 
-    They are no public attribute, so the model is asked about every one of them (``kneighbors``, ``predict``): its
-    nearest point must be the point itself, with its label; not if it was ``asked`` about the reference rows, which are
-    the same. Where they cannot be read, ``reference`` must be given.
+    They are no public attribute, so the model is asked about them (``kneighbors``, ``predict``): its nearest point must
+    be the point itself, with its label; not if it was ``asked`` about the reference rows, which are the same. A tree is
+    asked about every point, because its nodes may be those of other points; a search through all of them about a
+    sample. Where the points cannot be read, ``reference`` must be given.
     """
     points, codes = _stored(knn)
     if points is None or codes is None or len(points) != knn.n_samples_fit_ or len(codes) != len(points):
@@ -71,7 +72,9 @@ def stored_points(knn, asked: bool = False) -> tuple[np.ndarray, np.ndarray]:
     if isinstance(knn, RadiusNeighborsClassifier):
         _ask_within(knn, points, size)
     elif not asked:
-        _ask_model(knn, points, knn.classes_[codes], size, None)
+        through_all = getattr(knn, "_fit_method", None) == "brute"
+        some = np.linspace(0, len(points) - 1, _SAMPLE).astype(int) if through_all else None
+        _ask_model(knn, points, knn.classes_[codes], size, some)
     return points, codes
 
 

@@ -1,0 +1,55 @@
+"""Counterfactuals of encoded rows, told in the columns of the table: a category changes from one word to another."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from holdfast.audit.allowed_moves import category_groups
+from holdfast.audit.category_cells import category_of
+from holdfast.explanations import Counterfactuals
+
+
+def in_table_columns(found: Counterfactuals, encoder) -> Counterfactuals:
+    """The same answers, their columns those of the table that the encoder took.
+
+    Parameters
+    ----------
+    found : Counterfactuals
+        Of rows as the encoder makes them.
+    encoder : TableEncoder
+    """
+    from pandas import DataFrame  # installed: the encoder took a table
+
+    groups, origins = category_groups(encoder), encoder.origins()
+    columns = list(dict.fromkeys(origins))
+    first = np.array([origins.index(name) for name in columns])
+    recoded = np.zeros((len(found), len(columns)), bool)
+    before: dict[str, Any] = {}
+    after: dict[str, Any] = {}
+    for c, name in enumerate(columns):
+        if name not in groups:
+            before[name], after[name] = found.rows[:, first[c]], found.values[:, first[c]]
+            continue
+        members = groups[name]
+        there = found.valid & np.isfinite(found.values[:, members]).all(axis=1)
+        changed = (found.values[:, members] != found.rows[found.row][:, members]).any(axis=1)
+        recoded[:, c] = there & changed
+        known = encoder.categories_[name]
+        before[name] = [category_of(row[members], known) for row in found.rows]
+        after[name] = [
+            category_of(row[members], known) if ok else None for row, ok in zip(found.values, there, strict=True)
+        ]
+    numbers = np.array([name not in groups for name in columns])
+    values, rows = (np.where(numbers, each[:, first], 0.0) for each in (found.values, found.rows))
+    values[~found.valid] = np.nan
+    return replace(
+        found,
+        points=DataFrame(after, columns=columns),
+        original=DataFrame(before, columns=columns),
+        values=values,
+        rows=rows,
+        columns=columns,
+        unit=None if found.unit is None else found.unit[first],
+        recoded=recoded,
+    )

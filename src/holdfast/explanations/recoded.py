@@ -1,0 +1,112 @@
+"""Answers for which categories change: every row that a row can become is asked for like a row of its own."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from holdfast.certificates.categories import Categories
+from holdfast.certificates.enumeration import possible_places
+from holdfast.explanations.question import ANY, Question
+from holdfast.explanations.search import Answers
+from holdfast.explanations.sparse import find_sparse
+
+_PLACES = 8_192  # places at once, as in certify
+_SOLVED = 60  # places that are solved for a row; the others have their bounds
+
+
+def find_recoded(
+    question: Question, rows: np.ndarray, codes: np.ndarray, targets: np.ndarray, reference, max_features: int
+) -> Answers:
+    """The closest answers over all choices of categories that the threat allows.
+
+    A change of categories takes x to one of finitely many *places* x', at no cost, and the numbers move from there: the
+    least over all places is the closest (Lemma V1). Places that are answers themselves come first, those with the
+    fewest changes before others; the rest are solved in the order of their bounds, until the next bound is above the
+    best answer. A category that changes is one of the ``max_features``.
+    """
+    categories = question.categories
+    if categories is None:
+        return find_sparse(question, rows, codes, targets, reference, max_features)
+    out = Answers.none(question, rows, codes, targets)
+    out.lower[:] = np.inf
+    for part, owner, places in categories.blocks(rows, _PLACES):
+        some = np.arange(part.start, part.stop)
+        some = some[out.size[some] > 0]
+        possible = possible_places(question.moves, categories.columns, rows[part][owner], places)
+        owner, places = owner[possible] + part.start, places[possible]
+        owner, places = np.concatenate([some, owner]), np.vstack([rows[some], places])
+        _over_places(out, _places(out, owner, places, categories, max_features), reference)
+    out.lower = np.minimum(out.lower, out.size)
+    return out
+
+
+@dataclass
+class _Places:
+    """Rows that rows can become: whose they are, their answers, what is asked of them, how many features may change."""
+
+    owner: np.ndarray
+    rows: np.ndarray
+    codes: np.ndarray
+    targets: np.ndarray
+    left: np.ndarray
+
+    def at(self, chosen: np.ndarray) -> "_Places":
+        return replace(self, **{name: value[chosen] for name, value in vars(self).items()})
+
+
+def _places(out: Answers, owner: np.ndarray, rows: np.ndarray, categories: Categories, max_features: int) -> _Places:
+    """The places that are allowed and wanted."""
+    barred = out.question.barred
+    spent = np.zeros(len(rows), np.int64)
+    allowed = out.size[owner] > 0
+    for group in categories.groups:
+        changed = (rows[:, group.columns] != out.rows[owner][:, group.columns]).any(axis=1)
+        spent += changed
+        if barred is not None and barred[group.columns].any():
+            allowed &= ~changed
+    allowed &= spent <= max_features
+    owner, rows, spent = owner[allowed], rows[allowed], spent[allowed]
+    codes = out.question.voter.predict(rows) if len(rows) else np.empty(0, np.int64)
+    asked, own = out.targets[owner], out.codes[owner]
+    # Where another class is seen at once, any other class has been reached: stay there.
+    targets = np.where((asked == ANY) & (codes != own), codes, asked)
+    order = np.argsort(spent, kind="stable")
+    return _Places(owner, rows, codes, targets, max_features - spent).at(order)
+
+
+def _over_places(out: Answers, places: _Places, reference) -> None:
+    """Take the least over some places of all rows."""
+    question = out.question
+    if not len(places.owner):
+        return
+    at_once = places.targets == places.codes
+    at_once[at_once] = question.accepts(*(getattr(places.at(at_once), name) for name in _ASKED))
+    for i in np.flatnonzero(at_once)[::-1]:  # the fewest changes are written last
+        t = places.owner[i]
+        out.points[t], out.size[t], out.lower[t] = places.rows[i], 0.0, 0.0
+    places = places.at(out.size[places.owner] > 0)
+    if not len(places.owner):
+        return
+    fast = replace(question.effort, fast=True, witness=False)
+    # An answer is a change from what the place is, so the certificate bounds it.
+    bounds = question.bounds(places.rows, effort=fast).radius
+    bounds[places.targets == places.codes] = 0.0
+    bounds[(places.left == 0) & (places.targets != places.codes)] = np.inf  # nothing may change any more
+    order = np.lexsort([bounds, places.owner])
+    first = np.append(True, np.diff(places.owner[order]) > 0)
+    turn = np.arange(order.size) - np.flatnonzero(first)[np.cumsum(first) - 1]  # place by place of each row
+    for k in range(min(int(turn.max()) + 1, _SOLVED)):
+        some = order[turn == k]
+        some = some[bounds[some] < out.size[places.owner[some]]]
+        for left in np.unique(places.left[some]):
+            at = some[places.left[some] == left]
+            asked = places.at(at)
+            found = find_sparse(question, asked.rows, asked.codes, asked.targets, reference, int(left))
+            bounds[at] = np.maximum(bounds[at], found.lower)
+            closer = found.size < out.size[asked.owner]
+            t = asked.owner[closer]
+            out.points[t], out.size[t] = found.points[closer], found.size[closer]
+    np.minimum.at(out.lower, places.owner, bounds)
+
+
+_ASKED = ("rows", "rows", "codes", "targets")  # what accepts takes of a place that is its own answer
