@@ -111,8 +111,8 @@ def headline(radius: float = 0.2) -> str:
         f"That is not what one would pick instead. On {len(per)} of these sets, {_span(per)} splits each, every method "
         "tuned by what it certifies and gets right, logistic regression has {} % of the rows right and certified "
         f"within {radius:g} ({{}} % right), and `RobustClassifierCV`, which chooses among linear models, neighbours "
-        "and prototypes, {} % ({} %); gradient boosting, which certifies nothing, is right in {} %. Set by set, and where "
-        "it loses: [the frontier](benchmarks/frontier/README.md)."
+        "and prototypes, {} % ({} %); gradient boosting, which certifies nothing, is right in {} %. Set by set, and "
+        "where it loses: [the frontier](benchmarks/frontier/README.md)."
     ).format(*values[BASELINE], *values[OURS], values["gradient boosting"][1])
     return fill(text, 130, break_long_words=False, break_on_hyphens=False)
 
