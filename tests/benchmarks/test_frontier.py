@@ -3,7 +3,7 @@ import pandas as pd
 from benchmarks.frontier.__main__ import keep, run
 from benchmarks.frontier.cell import Cell, run_cell
 from benchmarks.frontier.data import development_round, table_round
-from benchmarks.frontier.tables import README, RESULTS, overall, per_set, table
+from benchmarks.frontier.tables import FRONT_PAGE, README, RESULTS, headline, overall, per_set, table
 
 
 def test_development_splits_are_not_those_of_the_table():
@@ -44,5 +44,6 @@ def test_the_table_reads_the_rows_that_are_kept():
 def test_the_tables_on_the_pages_are_those_of_the_rows():
     readme = README.read_text(encoding="utf-8")
     assert table() in readme
+    assert headline() in FRONT_PAGE.read_text(encoding="utf-8")
     for name, made in (("overall", overall()), ("per_set", per_set())):
         assert (RESULTS / f"{name}.csv").read_text(encoding="utf-8") == made.to_csv(index=False)
