@@ -87,6 +87,24 @@ def test_s2_and_s3_distances_to_cones(sign):
     assert np.mean(ratios) > (0.75 if sign > 0 else 0.95)
 
 
+@pytest.mark.parametrize("c", [-1e-17, -1e-15, -1e-13, -1e-10, -1e-7, -1e-4, -1e-2])
+def test_s4_levels_near_zero_keep_no_more_than_their_digits(c):
+    """Voters of equal length have c = 0 but for rounding; the cone is a halfspace then, and λ ~ 1/c² cancels."""
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        W, z = rng.normal(size=(4, 4)) * 10.0 ** rng.uniform(-1, 1, 4), rng.normal(size=4)
+        a = rng.normal(size=4)
+        a *= -np.sign(a @ z)
+        if a @ z >= c * np.linalg.norm(z):
+            continue
+        cone = Cones(Affine.step(W), Moves()).at(z, float(np.linalg.norm(z)), 1.0)
+        found = cone.distances(a[None], np.array([c]), np.zeros(1), True)[0]
+        # To the halfspace a · z' ≥ 0, which lies within the cone.
+        halfspace = -(a @ z) / np.linalg.norm(a @ W)
+        assert found <= halfspace * (1 + 1e-12)
+        assert found >= min(0.9 * halfspace, cone.reach()) * (1 - abs(c) * 100)
+
+
 def test_s4_all_cones_and_all_but_one():
     """From below, and above each cone alone: moves that meet all of them, or all but one."""
     rng = np.random.default_rng(5)

@@ -13,6 +13,8 @@ _ROUNDS = 4  # how often the direction of a row is improved
 _MULTIPLIERS = 24  # that are tried for a row with c < 0
 _APART = 1e-6  # of the matrix of a dual problem from a singular one: it costs as many digits
 _BEYOND = 4.0  # how far multipliers go beyond the first at which D is singular
+_DIGITS = 1e-8  # of the magnitudes that are summed: above n rounding errors of D, which is no nearer to 0 than _APART
+_FIRST_ORDER = 1e-2  # errors of a divisor are this small, at most, so that their squares do not count
 
 
 class Cones:
@@ -112,7 +114,8 @@ class Cones:
         """c < 0, L2: ``‖δ‖² ≥ max_λ min_δ ‖δ‖² + λ f(δ)``, ``f = (a·z')² − c²‖z'‖²`` (Lemma S4).
 
         With ``W = U S Vᵀ`` and ``b = S Uᵀ a`` the matrix of the inner problem is ``D + λ b bᵀ``, ``D = 1 − λ c² S²``:
-        its inverse is known. Some λ are tried; every one of them is sound.
+        its inverse is known. Some λ are tried; every one of them is sound. Where c is nearly 0 all λ are so large that the
+        terms cancel; the magnitudes before they do say how many digits are left.
         """
         U, S = self.axes
         cap = min(0.9 * self.length / self.along, self.reach())
@@ -120,8 +123,11 @@ class Cones:
         weight = -c + self._allowance(A, c, error, np.full(len(c), cap)) / shortest  # |c|, with rounding
         low, high = -inner - weight * self.length, -inner + weight * self.length
         level = np.where(low > 0, low * high, 0.0)  # f at the input
-        b = (A @ U) * S
+        b, b_size = (A @ U) * S, (np.abs(A) @ np.abs(U)) * S
+        inner_size = np.abs(A) @ np.abs(self.z)
         g = b * inner[:, None] - (weight**2)[:, None] * (S * (U.T @ self.z))
+        g_size = b_size * inner_size[:, None] + (weight**2)[:, None] * (S * (np.abs(U).T @ np.abs(self.z)))
+        level_size = (inner_size + weight * self.length) ** 2
         top, second = S[0] ** 2, S[1] ** 2 if S.size > 1 else 0.0
         limit = min(top / second, _BEYOND) if second > 0 else _BEYOND
         sizes = np.append(np.linspace(0.0, 1.0, _MULTIPLIERS + 2)[1:-1], np.linspace(1.0, limit, 10)[1:-1])
@@ -134,8 +140,15 @@ class Cones:
             bb, gg, bg = (b**2 / D).sum(axis=1), (g**2 / D).sum(axis=1), (b * g / D).sum(axis=1)
             factor = 1.0 + scale * bb
             definite = factor > 0 if D.min() > 0 else factor < 0  # below 0 one axis is, and b bᵀ must make up for it
-            with np.errstate(divide="ignore", invalid="ignore"):
+            bb_size, gg_size, bg_size = (
+                ((one * other) / np.abs(D)).sum(axis=1)
+                for one, other in ((b_size, b_size), (g_size, g_size), (b_size, g_size))
+            )
+            with np.errstate(all="ignore"):  # what is not finite is not used
                 square = scale * level - scale**2 * (gg - scale * bg**2 / factor)
-            sound = definite & (square > 1e-3 * scale * level)
+                blur = _DIGITS * (1.0 + scale * bb_size) / np.abs(factor)  # relative error of ``factor``
+                quotient = scale * bg_size**2 / np.abs(factor) * (1.0 + blur / _DIGITS)
+                square -= _DIGITS * (scale * level_size + scale**2 * (gg_size + 2.0 * quotient))
+            sound = definite & (blur < _FIRST_ORDER) & np.isfinite(square) & (square > 1e-3 * scale * level)
             best = np.where(sound, np.maximum(best, np.sqrt(np.where(sound, square, 0.0))), best)
         return np.minimum(best * (1.0 - 1e-6), cap)
