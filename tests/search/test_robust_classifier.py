@@ -104,7 +104,7 @@ def test_classes_can_count_alike(rows):
     rare = np.flatnonzero((y == 0) | (np.arange(len(y)) % 8 == 0))
     X, y = X[rare], y[rare]
     assert np.mean(y) < 0.2
-    found = RobustClassifierCV(0.3, candidates=FAST, class_weight="balanced", random_state=0).fit(X, y)
+    found = RobustClassifierCV(0.3, candidates=FAST, average="macro", random_state=0).fit(X, y)
     plain = RobustClassifierCV(0.3, candidates=FAST, random_state=0).fit(X, y)
     assert found.best_accuracy_ > 0.5  # a constant answer has one half
     recalls = [np.mean(model.predict(X)[y == 1] == 1) for model in (found, plain)]
@@ -182,7 +182,7 @@ def test_a_second_rung_on_more_rows_runs_again(monkeypatch):
         ({"objective": 2.0}, "objective"),
         ({"objective": "best"}, "objective"),
         ({"n_draws": 0}, "n_draws"),
-        ({"class_weight": "rare"}, "class_weight"),
+        ({"average": "rare"}, "average"),
     ],
 )
 def test_wrong_parameters_are_named(rows, arguments, message):

@@ -108,7 +108,7 @@ def tuned(
     check_count("tuning", "n_draws", n_draws)
     search = RobustClassifierCV(
         radius, threat, families, n_draws=n_draws, cv=_FOLDS, objective=_OBJECTIVES[tune],
-        class_weight=weighing(y, class_weight), n_jobs=n_threads(n_jobs), random_state=random_state,
+        average="macro" if weighing(y, class_weight) else "micro", n_jobs=n_threads(n_jobs), random_state=random_state,
         progress=partial(progress, stage), refit=False,
     )  # fmt: skip
     progress(stage, 0, 1)

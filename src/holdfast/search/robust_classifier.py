@@ -61,9 +61,10 @@ class RobustClassifierCV(ClassifierMixin, BaseEstimator):
     objective : {"certified", "balanced"} or float, default=0.7
         w: 1, one half, or any number from 0 (accuracy alone) to 1. On development splits 0.7 certified half a point
         less than 1 and was right 1.4 points more often; accuracy also tells candidates apart that certify alike.
-    class_weight : {"balanced"} or None, default=None
-        "balanced": certified accuracy and accuracy are means over classes, so that a rare class counts as much as a
-        frequent one; linear models are also tried with weights of classes.
+    average : {"micro", "macro"}, default="micro"
+        As in scikit-learn's scores. "micro": every row counts alike. "macro": certified accuracy and accuracy are means
+        over classes, so that a rare class counts as much as a frequent one; linear models are then also tried with
+        weights of classes.
     n_jobs : int or None, default=None
         Processes. The result does not depend on it.
     random_state : int, RandomState or None, default=None
@@ -111,7 +112,7 @@ class RobustClassifierCV(ClassifierMixin, BaseEstimator):
         n_draws: int = 8,
         cv=5,
         objective: str | float = 0.7,
-        class_weight: str | None = None,
+        average: str = "micro",
         n_jobs: int | None = None,
         random_state=None,
         refit: bool = True,
@@ -124,7 +125,7 @@ class RobustClassifierCV(ClassifierMixin, BaseEstimator):
         self.n_draws = n_draws
         self.cv = cv
         self.objective = objective
-        self.class_weight = class_weight
+        self.average = average
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.refit = refit
@@ -146,7 +147,7 @@ class RobustClassifierCV(ClassifierMixin, BaseEstimator):
         self.n_splits_ = len(splits)
         facts = self._facts(X, y, splits)
         recipes = [recipe for family in families for recipe in family.draws(rng, facts, self.n_draws)]
-        asked = Criterion(weight, float(self.radius), self.threat, self.class_weight == "balanced")
+        asked = Criterion(weight, float(self.radius), self.threat, self.average == "macro")
         table = climb(recipes, X, y, splits, asked, self.n_jobs, self._report)
         self._store(table)
         self.best_estimator_ = self.candidate(self.best_index_)
@@ -197,8 +198,8 @@ class RobustClassifierCV(ClassifierMixin, BaseEstimator):
                 "RobustClassifierCV: objective must be 'certified', 'balanced' or a number from 0 to 1; got "
                 f"{self.objective!r}."
             )
-        if self.class_weight not in (None, "balanced"):
-            raise ValueError(f"RobustClassifierCV: class_weight must be None or 'balanced'; got {self.class_weight!r}.")
+        if self.average not in ("micro", "macro"):
+            raise ValueError(f"RobustClassifierCV: average must be 'micro' or 'macro'; got {self.average!r}.")
         families = [FAMILIES[c] if isinstance(c, str) else c if isinstance(c, Family) else Given(c) for c in wanted]
         return families, float(weight)
 
@@ -219,7 +220,7 @@ class RobustClassifierCV(ClassifierMixin, BaseEstimator):
             tau_max = largest_tau(Euclidean(), X[rows], y[rows]) if several else self.radius
         norm = 2 if self.threat is None else self.threat.norm
         spread = np.sqrt(X.shape[1]) if np.ndim(norm) == 0 and norm == np.inf else 1.0
-        balanced = self.class_weight == "balanced"
+        balanced = self.average == "macro"
         return Facts(len(rows), X.shape[1], float(self.radius), float(self.radius * spread), tau_max, balanced)
 
     def _store(self, table: Table) -> None:

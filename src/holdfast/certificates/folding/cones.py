@@ -114,8 +114,8 @@ class Cones:
         """c < 0, L2: ``‖δ‖² ≥ max_λ min_δ ‖δ‖² + λ f(δ)``, ``f = (a·z')² − c²‖z'‖²`` (Lemma S4).
 
         With ``W = U S Vᵀ`` and ``b = S Uᵀ a`` the matrix of the inner problem is ``D + λ b bᵀ``, ``D = 1 − λ c² S²``:
-        its inverse is known. Some λ are tried; every one of them is sound. Where c is nearly 0 all λ are so large that the
-        terms cancel; the magnitudes before they do say how many digits are left.
+        its inverse is known. Some λ are tried; every one of them is sound. Where c is nearly 0 all λ are so large
+        that the terms cancel; the magnitudes before they do say how many digits are left.
         """
         U, S = self.axes
         cap = min(0.9 * self.length / self.along, self.reach())
