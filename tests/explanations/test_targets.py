@@ -162,7 +162,8 @@ def test_near_data():
 
 def test_rows_without_an_answer_say_why():
     model = make_pipeline(StandardScaler(), LogisticRegression()).fit(*TRAIN)
-    found = counterfactuals(model, ROWS[:3], threat=Threat(frozen=[0, 1, 2, 3]))
+    with pytest.warns(UserWarning, match="lets nothing move"):
+        found = counterfactuals(model, ROWS[:3], threat=Threat(frozen=[0, 1, 2, 3]))
     assert (found.status == "impossible").all()
     assert np.isinf(found.lower_bound).all()
     assert found.sentences()[0] == "to be anything but 0: no possible change does it, which is proven"

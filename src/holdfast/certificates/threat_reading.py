@@ -1,5 +1,6 @@
 """Read a threat for the columns of one model, all problems at once."""
 
+import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -37,12 +38,14 @@ class Reading:
     names: list[str]
 
     def check_rows(self, rows: np.ndarray) -> None:
-        """Refuse rows that break the relations themselves, or that have no category, and a threat without moves."""
+        """Refuse rows that break the relations themselves, or that have no category; warn of a threat without moves."""
         problems = [] if self.categories is None else self.categories.strange(rows)
         if self.categories is None and not self.moves.can_move(rows.shape[1]).any():
-            problems.append(
+            warnings.warn(
                 "The threat lets nothing move: every feature is frozen, or can go neither up nor down, and no category "
-                "may change. Free some feature."
+                "may change. So every answer stands, which says nothing about the model. Free some feature.",
+                UserWarning,
+                stacklevel=3,
             )
         if self.moves.relations is not None:
             A, b = self.moves.relations

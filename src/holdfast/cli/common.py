@@ -16,7 +16,7 @@ from typing import Annotated
 
 import typer
 
-from holdfast.cli.interrupts import INTERRUPTED, STOPPED
+from holdfast.cli.interrupts import INTERRUPTED, STOPPED, remembered
 from holdfast.cli.terminal import Warnings, print_error
 
 USER_ERROR = 1
@@ -146,16 +146,23 @@ def progress_bars(quiet: bool = False, certifies: bool = True) -> Iterator[Calla
     tasks: dict = {}
 
     def progress(stage: str, done: int, total: int) -> None:
+        stop_if_asked()
         if stage not in tasks:
             tasks[stage] = bars.add_task(stage, total=total)
         bars.update(tasks[stage], completed=done, total=total)
 
-    if not shown and not quiet:
-        with lines_every(_SECONDS) as progress_line:
-            yield progress_line
-        return
-    with bars:
-        yield progress
+    with remembered() as stop_if_asked:
+        if not shown and not quiet:
+            with lines_every(_SECONDS) as print_stage:
+
+                def progress_line(stage: str, done: int, total: int) -> None:
+                    stop_if_asked()
+                    print_stage(stage, done, total)
+
+                yield progress_line
+            return
+        with bars:
+            yield progress
 
 
 @contextmanager

@@ -1,9 +1,9 @@
-"""Ctrl-C while modules are imported."""
+"""Ctrl-C while modules are imported, and while kernels are compiled."""
 
 import os
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 INTERRUPTED = 130
@@ -27,6 +27,35 @@ def stops_at_once() -> Iterator[None]:
     signal.signal(signal.SIGINT, _stop)
     try:
         yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+@contextmanager
+def remembered() -> Iterator[Callable[[], None]]:
+    """Yield a function that raises ``KeyboardInterrupt`` if Ctrl-C was pressed before and nothing came of it.
+
+    The exception of a Ctrl-C is lost where Python code is called back from C, as while the compiler works. So long work
+    asks now and then.
+    """
+    pressed: list[int] = []
+
+    def note(number: int, frame) -> None:
+        pressed.append(number)
+        raise KeyboardInterrupt
+
+    def ask() -> None:
+        if pressed and threading.current_thread() is threading.main_thread():
+            raise KeyboardInterrupt
+
+    main = threading.current_thread() is threading.main_thread()
+    before = signal.getsignal(signal.SIGINT)
+    if not main or before is not signal.default_int_handler:
+        yield ask
+        return
+    signal.signal(signal.SIGINT, note)
+    try:
+        yield ask
     finally:
         signal.signal(signal.SIGINT, before)
 
