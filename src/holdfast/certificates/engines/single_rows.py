@@ -28,6 +28,8 @@ def single_row_moves(
     if not loose.size:
         return found
     norm, columns = problem.moves.free_norm, problem.moves.in_units(problem.T)
+    if columns.shape[1] == 0:  # no feature is free
+        return found
     moves = np.full((len(queries), columns.shape[1]), np.nan)
     for t in loose:
         D = np.sum((problem.points - queries[t]) ** 2, axis=1)
