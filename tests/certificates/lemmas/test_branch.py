@@ -124,6 +124,21 @@ def test_t4_bounds_hold_whenever_the_search_stops(k, C, ties):
         np.testing.assert_allclose(before[close], exact[close], rtol=1e-8, atol=1e-11)
 
 
+@pytest.mark.parametrize("norm", ["l2", "linf", "l1"])
+@pytest.mark.parametrize(("k", "C"), [(2, 3), (3, 2), (3, 3), (5, 3)])
+def test_t4_bounds_hold_where_a_verdict_stopped_the_search(k, C, norm):
+    """A change seen at the size asked for ends the search, however far from the closest change it is."""
+    for seed in range(3):
+        problem, queries, x, y = random_problem(np.random.default_rng([seed, k, C]), k, C, "random", norm, d=2)
+        whole = exact_knn(problem, queries, y, inputs=x, n_jobs=1, budget=Budget(nodes=100_000))
+        for times in (1.001, 1.3, 2.0, 5.0):
+            for t in np.flatnonzero(np.isfinite(whole.upper)):
+                at, one = times * float(whole.upper[t]), slice(t, t + 1)
+                found = exact_knn(problem, queries[one], y[one], inputs=x[one], n_jobs=1, budget=Budget(10_000, at=at))
+                assert found.upper[0] <= at
+                assert found.lower[0] <= whole.upper[t] * (1 + 1e-9) + 1e-12
+
+
 def test_t3_an_error_of_the_rows_counts_for_the_whole_move():
     """The row (1, 0) · z ≥ 1 is off by w = 0.1: it may be (1, 0.1), and (0.2, 8) meets it, shorter than 10."""
     rounding = Rounding(0.0, 1.0, 1.0, 0.1)

@@ -79,6 +79,8 @@ def search(tree, active, query, kinds, scratch, steps, best_z):
             enough = status.enough
             if enough > 0.0 and stretched_witness(active, query, kind, scratch, enough, best_z, down, up, ball):
                 status.best = status.enough
+                close_at(status, bound)
+                release(free, status, slot)
                 return True
         half_distances(squared, slopes, z, phi)
         store_rows(tree, slot, active)
