@@ -35,7 +35,7 @@ def test_under_load():
     tally = Tally()
     idle = certify(model, rows, budget=4, n_jobs=1)
     assert not idle.exact.all()  # the budget binds: a clock would show
-    with repeats.load(4):
+    with repeats.load(2):
         for n_jobs in (1, 8):
             repeats.compare(tally, idle, certify(model, rows, budget=4, n_jobs=n_jobs), f"load, {n_jobs} threads")
     tally.check()
