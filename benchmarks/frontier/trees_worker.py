@@ -1,4 +1,4 @@
-"""Runs in the interpreter that has ``groot-trees``: ``python trees_worker.py SPLIT.npz OUT.json``; imports none of ours.
+"""Runs in an interpreter that has ``groot-trees``: ``python trees_worker.py SPLIT.npz OUT.json``; imports none of ours.
 
 A robust decision tree (GROOT) for moves in L∞, its depth chosen as ``RobustClassifierCV`` chooses. A tree is certified
 exactly: a move of size r leads to every leaf whose box is no farther than r.
