@@ -94,12 +94,12 @@ def fitted(seed: int, name: str, n: int = 80, d: int = 8):
     return model, rows, {"reference": (X, y)} if "tree" in name else {}
 
 
-def attack(case: Repeat) -> Tally:
-    """The second certificate is the first."""
-    return quietly(_attack, case)
+def attack(case: Repeat, *ways: str) -> Tally:
+    """The second certificate is the first; so are those in further ways."""
+    return quietly(_attack, case, ways)
 
 
-def _attack(case: Repeat) -> Tally:
+def _attack(case: Repeat, further: tuple[str, ...] = ()) -> Tally:
     tally = Tally()
     model, rows, options = fitted(case.seed, case.model)
     threat = {**THREATS[case.threat]}
@@ -108,7 +108,8 @@ def _attack(case: Repeat) -> Tally:
     norm = {"l2": 2, "linf": np.inf, "l1": 1}[case.norm]
     options |= {"threat": Threat(norm, **threat), "budget": case.budget}
     first = certify(model, rows, n_jobs=1, **options)
-    compare(tally, first, repeat(case.way, model, rows, options), case.way)
+    for way in (case.way, *further):
+        compare(tally, first, repeat(way, model, rows, options), way)
     return tally
 
 

@@ -29,7 +29,7 @@ X, y = load_iris(return_X_y=True)
 X, NAMES, ROWS = X[::5], np.array(["setosa", "versicolor", "virginica"])[y][::5], X[1::10]
 
 # `make attack` tries 2,000; HOLDFAST_MUTATIONS=100000 takes an evening.
-COUNT = int(os.environ.get("HOLDFAST_MUTATIONS", "400"))
+COUNT = int(os.environ.get("HOLDFAST_MUTATIONS", "200"))
 SEED = 15
 
 MODELS = {
