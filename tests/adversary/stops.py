@@ -14,6 +14,7 @@ from sklearn.neighbors import KNeighborsClassifier, NearestCentroid
 from sklearn.pipeline import make_pipeline
 
 from holdfast import CertifiedKNeighborsClassifier, CertifiedPrototypeClassifier, Threat
+from holdfast.certificates import Certificate
 from tests.adversary import setups
 from tests.adversary.limits import Limits
 from tests.adversary.probes import attack_radius, near_boundary, predict
@@ -23,7 +24,7 @@ from tests.adversary.tally import Tally
 WHOLE, CATEGORY = 2, 3  # the columns of whole numbers and of a category
 VALUES = (0.0, 1.0, 2.0)
 THREATS = [*setups.THREATS, "whole", "relations", "categories", "whole, categories", "relations, categories"]
-# Sizes to ask at: parts of the smallest change known of some row.
+# Sizes to ask at: parts of the smallest change known of a row.
 PARTS = (0.0, 0.3, 0.9, 1 - 1e-9, 1.0, 1 + 1e-9, 1.001, 1.3, 2.0, 5.0)
 CLASSIFIERS = {
     **{f"holdfast {k}": (lambda k=k: CertifiedKNeighborsClassifier(n_neighbors=k)) for k in range(1, 8)},
@@ -79,7 +80,7 @@ def attack(case: Stop) -> Tally:
 def _attack(case: Stop) -> Tally:
     rng, tally = np.random.default_rng(case.seed), Tally()
     setup = Setup(case.seed, case.steps, case.classifier, case.data, 3, case.norm, case.threat)
-    X, y = setups.table(setup, rng, n=40)
+    X, y = setups.table(setup, rng, n=int(rng.choice([14, 40])))  # among few rows a search ends after few nodes
     X[:, WHOLE], X[:, CATEGORY] = np.round(2 * X[:, WHOLE]), rng.choice(VALUES, size=len(X))
     steps = STEPS[case.steps]()
     model = make_pipeline(*steps, CLASSIFIERS[case.classifier]())
@@ -95,16 +96,21 @@ def _attack(case: Stop) -> Tally:
     whole = certified(tally, model, rows, threat=threat, budget=1000)
     if whole is None:
         return tally
-    found = np.flatnonzero(np.isfinite(whole.upper))
-    size = float(whole.upper[rng.choice(found)]) if found.size else 1.0
-    at = None if case.part < 0 else min(case.part * (size if size > 0 else 0.1), 1e300)
-    some = certified(tally, model, rows, threat=threat, at=at, budget=case.budget, witness=case.witness)
+    known = np.where(np.isfinite(whole.upper) & (whole.upper > 0), whole.upper, _any(whole.upper))
+    options = {"threat": threat, "budget": case.budget, "witness": case.witness}
+    if case.part < 0:
+        sizes: list[float | None] = [None] * len(rows)
+        some = certified(tally, model, rows, **options)
+    else:  # every row at a size of its own
+        sizes = [min(case.part * float(size), 1e300) for size in known]
+        parts = [certified(tally, model, rows[i : i + 1], at=at, **options) for i, at in enumerate(sizes)]
+        some = None if None in parts else Certificate.concatenate(parts)
     if some is None:
         tally.expect(False, "refused with a stop, but not without")
         return tally
     changing = np.zeros(D, bool)
     changing[CATEGORY] = threat.free is not None
-    compare(tally, model, rows, limits, some, whole, changing)
+    compare(tally, model, rows, limits, some, whole, sizes, changing)
     for own in _variants(rows, threat, rng):
         seen = SimpleNamespace(radius=some.radius, prediction=some.prediction, adversarial=whole.adversarial)
         tally.add(attack_radius(model, own, seen, limits, X, rng, rounds=3, singles=2))
@@ -146,32 +152,37 @@ def _variants(rows: np.ndarray, threat: Threat, rng):
         yield changed
 
 
-def compare(tally: Tally, model, rows: np.ndarray, limits: Limits, some, whole, changing: np.ndarray) -> None:
+def _any(sizes: np.ndarray) -> float:
+    """A size of the order of those known, for rows without one."""
+    finite = sizes[np.isfinite(sizes) & (sizes > 0)]
+    return float(finite.min()) if finite.size else 1.0
+
+
+def compare(tally: Tally, model, rows, limits: Limits, some, whole, sizes: list, changing: np.ndarray) -> None:
     """What stopped early against witnesses: those of the whole search, and its own where it says ``False``."""
-    at, verdict = some.at, [None] * len(rows) if some.at is None else some.stable
+    verdict = [None if at is None else replace(some, at=at).stable[row] for row, at in enumerate(sizes)]
     tally.expect(bool((some.radius <= some.upper).all()), "a radius is longer than its own witness")
     for name, certificate in (("its own", some), ("the whole search's", whole)):
         seen = np.flatnonzero(np.isfinite(certificate.upper))
         if not seen.size:
             continue
         moved = certificate.adversarial[seen]
-        changed = predict(model, moved) != some.prediction[seen]
+        changed = predict(model, moved) != certificate.prediction[seen]
         kept = moved.copy()
         kept[:, changing] = rows[seen][:, changing]  # at no cost
         for i, row in enumerate(seen):
             tally.expect(bool(changed[i]), f"witness {row} ({name}) does not change the answer")
             tally.expect(_possible(limits, kept[i], rows[row]), f"witness {row} ({name}) is not possible")
-            radius = some.radius[row]
+            radius, size, at = some.radius[row], certificate.upper[row], sizes[row]
+            if some.prediction[row] != certificate.prediction[row]:  # at a tie a row alone may round otherwise
+                tally.expect(radius == 0, f"row {row}: radius {radius:.9g}, but another answer in a batch")
+                continue
             shorter = np.isinf(radius) or (radius > 0 and limits.compare(kept[i], rows[row], radius) < 0)
-            tally.expect(
-                not shorter, f"row {row}: radius {radius:.9g}, but {name} witness has {certificate.upper[row]:.9g}"
-            )
+            tally.expect(not shorter, f"row {row}: radius {radius:.9g}, but {name} witness has {size:.9g}")
             if at is not None:
-                inside = limits.compare(kept[i], rows[row], at) <= 0
-                tally.expect(
-                    not (verdict[row] is True and inside), f"row {row}: stable at {at:.6g}, but {name} witness"
-                )
-    for row in range(len(rows)):
+                lost = verdict[row] is True and limits.compare(kept[i], rows[row], at) <= 0
+                tally.expect(not lost, f"row {row}: stable at {at:.9g}, but {name} witness has {size:.9g}")
+    for row, at in enumerate(sizes):
         if verdict[row] is False:
             tally.expect(bool(some.upper[row] <= at), f"row {row}: not stable at {at:.6g}, without a witness")
         elif verdict[row] is True:

@@ -28,13 +28,13 @@ def test_verdicts_of_every_threat(threat, seed, norm, part):
     stops.attack(Stop(seed, "holdfast 3", threat=threat, norm=norm, part=part)).check()
 
 
-@small(3)
+@small(2)
 @given(stops.verdicts)
 def test_verdicts(case):
     stops.attack(case).check()
 
 
-@small(3)
+@small(2)
 @given(stops.budgets)
 def test_budgets(case):
     stops.attack(case).check()
