@@ -13,8 +13,8 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.neighbors import KNeighborsClassifier, NearestCentroid
 from sklearn.pipeline import make_pipeline
 
-from holdfast import CertifiedKNeighborsClassifier, CertifiedPrototypeClassifier, Threat
-from holdfast.certificates import Certificate
+from holdfast import CertifiedKNeighborsClassifier, CertifiedPrototypeClassifier, RobustClassifierCV, Threat
+from holdfast.certificates import Certificate, dependence
 from tests.adversary import setups
 from tests.adversary.limits import Limits
 from tests.adversary.probes import attack_radius, near_boundary, predict
@@ -33,6 +33,12 @@ CLASSIFIERS = {
     "prototypes": CertifiedPrototypeClassifier,
     "weighted 3": lambda: KNeighborsClassifier(3, weights="distance"),
     "manhattan 3": lambda: KNeighborsClassifier(3, p=1),
+    **{
+        f"searched {name}": (
+            lambda name=name: RobustClassifierCV(0.3, candidates=[name], n_draws=2, cv=2, random_state=0)
+        )
+        for name in ("euclidean", "prototypes")
+    },
     "centroid": NearestCentroid,
     "logistic": LogisticRegression,
 }
@@ -111,6 +117,8 @@ def _attack(case: Stop) -> Tally:
     changing = np.zeros(D, bool)
     changing[CATEGORY] = threat.free is not None
     compare(tally, model, rows, limits, some, whole, sizes, changing)
+    if threat.free is not None:
+        _attack_dependence(tally, model, rows)
     for own in _variants(rows, threat, rng):
         seen = SimpleNamespace(radius=some.radius, prediction=some.prediction, adversarial=whole.adversarial)
         tally.add(attack_radius(model, own, seen, limits, X, rng, rounds=3, singles=2))
@@ -150,6 +158,20 @@ def _variants(rows: np.ndarray, threat: Threat, rng):
         changed = rows.copy()
         changed[:, CATEGORY] = rng.choice(VALUES, size=len(rows))
         yield changed
+
+
+def _attack_dependence(tally: Tally, model, rows: np.ndarray) -> None:
+    """Whether an answer depends on the category alone, against the answers for all its values."""
+    found = dependence(model, rows, {CATEGORY: list(VALUES)}, n_jobs=1)
+    answers = [predict(model, rows)]
+    for value in VALUES:
+        changed = rows.copy()
+        changed[:, CATEGORY] = value
+        answers.append(predict(model, changed))
+    same = (np.array(answers) == answers[0]).all(axis=0)
+    for row, stable in enumerate(found.certificate.stable):
+        tally.expect(stable is not True or bool(same[row]), f"row {row}: independent, but another value changes it")
+        tally.expect(stable is not False or not same[row], f"row {row}: dependent, but no value changes it")
 
 
 def _any(sizes: np.ndarray) -> float:

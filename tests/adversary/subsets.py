@@ -5,6 +5,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from hypothesis import strategies as st
 from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 from holdfast import CertifiedKNeighborsClassifier, FixedMetric, poisoning_tolerance
 from holdfast.certificates import L1, L2, Ellipsoid, LInf
@@ -167,6 +169,7 @@ class Labels:
     k: int
     algorithm: str
     data: str
+    scaled: bool = False
 
 
 label_cases = st.builds(
@@ -175,6 +178,7 @@ label_cases = st.builds(
     st.integers(1, 7),
     st.sampled_from(["holdfast", "brute", "kd_tree", "ball_tree"]),
     st.sampled_from(["binary", "lattice", "duplicates", "normal"]),
+    st.booleans(),
 )
 
 
@@ -197,9 +201,10 @@ def _attack_labels(case: Labels) -> Tally:
     rows = X[rng.integers(24, size=6)] if case.data != "normal" else rng.normal(size=(6, 3))
 
     def fit(labels):
-        if case.algorithm == "holdfast":
-            return CertifiedKNeighborsClassifier(n_neighbors=case.k).fit(X, labels)
-        return KNeighborsClassifier(case.k, algorithm=case.algorithm).fit(X, labels)
+        last = CertifiedKNeighborsClassifier(n_neighbors=case.k)
+        if case.algorithm != "holdfast":
+            last = KNeighborsClassifier(case.k, algorithm=case.algorithm)
+        return (make_pipeline(StandardScaler(), last) if case.scaled else last).fit(X, labels)
 
     model = fit(y)
     tolerance = poisoning_tolerance(model, rows, reference=None if case.algorithm == "holdfast" else (X, y))
@@ -207,7 +212,7 @@ def _attack_labels(case: Labels) -> Tally:
     for i, row in enumerate(rows):
         if not tolerance[i]:
             continue
-        far = ((X - row) ** 2).sum(axis=1)
+        far = (((X - row) / (X.std(axis=0) if case.scaled else 1.0)) ** 2).sum(axis=1)
         edge = np.sort(far)[case.k - 1]
         voters = np.flatnonzero((far <= edge * (1 + 1e-12)) & (y == said[i]))  # all that may be among the nearest
         for _ in range(12):
