@@ -165,10 +165,11 @@ def test_frozen_features_stay_and_a_box_is_kept(wine):
     beyond = np.maximum(np.maximum(low - boxed.adversarial, boxed.adversarial - high), 0)[found]
     assert (beyond <= np.abs(X_test - inside)[found] + 1e-12).all()
     assert (boxed.radius >= free.radius * (1 - 1e-6)).all()
-    with pytest.warns(UserWarning, match="lets nothing move"):
-        everything = certify(model, X_test[:3], frozen=np.arange(13))
-    assert np.isinf(everything.radius).all()
-    assert everything.exact.all()
+    for norm in (2, 1, np.inf, np.eye(13)):
+        with pytest.warns(UserWarning, match="lets nothing move"):
+            everything = certify(model, X_test[:3], norm=norm, frozen=np.arange(13))
+        assert np.isinf(everything.radius).all()
+        assert everything.exact.all()
 
 
 def test_pandas_columns_and_string_labels(wine):

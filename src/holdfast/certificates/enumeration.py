@@ -43,6 +43,7 @@ def bracket_threat(
     ----------
     voter : Voter
     reading : Reading
+        Whose ``check_rows`` has seen the rows.
     rows : ndarray of shape (m, d)
     effort : Effort
     attacked : int ndarray, optional
@@ -50,7 +51,6 @@ def bracket_threat(
     progress : callable, optional
         Called with the number of rows done and of all rows.
     """
-    reading.check_rows(rows)
     codes = voter.predict(rows)
     chosen = np.arange(len(rows)) if attacked is None else np.flatnonzero(np.isin(codes, attacked))
     found = _all(voter, reading, rows[chosen], codes[chosen], effort, progress)
