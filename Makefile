@@ -38,7 +38,7 @@ pytest: $(VENV)/.ready
 
 # Every promise attacked at full size, with tries and breaks; the same families run small in tests/adversary.
 attack: $(VENV)/.ready
-	$(BIN)/python -m tests.adversary
+	HOLDFAST_FULL=1 $(BIN)/python -m tests.adversary
 	HOLDFAST_MUTATIONS=2000 $(BIN)/pytest -q tests/adversary/test_model_files.py -k mutated
 	HOLDFAST_FULL=1 $(ONE_THREAD) $(BIN)/pytest -q -n $(JOBS) --dist worksteal tests
 
