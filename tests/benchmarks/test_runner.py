@@ -25,10 +25,10 @@ KEPT = ["dataset", "method", "round", "condition", "score", "value", "parameters
 
 def test_tiny_end_to_end(tmp_path, capsys, monkeypatch):
     monkeypatch.setattr(conditions, "N_NOISY", 200)
-    out = ["--out", str(tmp_path)]
+    out = ["--sets", "iris", "--out", str(tmp_path)]
     assert main([*TINY, *out, "--tables"]) == 0
     said = capsys.readouterr().out
-    assert "10 cells, 0 of them already there" in said
+    assert "5 cells, 0 of them already there" in said
     assert "### Certified accuracy" in said
     rows = load(tmp_path)
     assert set(rows["method"]) == set(PROFILES["tiny"].methods)
@@ -39,8 +39,8 @@ def test_tiny_end_to_end(tmp_path, capsys, monkeypatch):
     assert (tmp_path / "tables" / "comparison.csv").is_file()
     assert (tmp_path / "figures" / "certified.png").is_file()
     assert main([*TINY, *out]) == 0
-    assert "10 cells, 10 of them already there" in capsys.readouterr().out
-    assert main(["keep", *out]) == 0
+    assert "5 cells, 5 of them already there" in capsys.readouterr().out
+    assert main(["keep", *out[2:]]) == 0
     pd.testing.assert_frame_equal(load(tmp_path), rows)
 
 
