@@ -1,7 +1,7 @@
 """What a new user tries first, with small tables made here; and where each trial of a review by such a user is held.
 
-The review ran some 60 tables and the API of every day. Its trials by section, and the tests that hold each (a name alone:
-in this file):
+The review ran some 60 tables and the API of every day. Its trials by section, and the tests that hold each (a name
+alone is of this file):
 
 1.1 every quick-start command, `make demo`, `make docs`: tests/docs/test_pages.py, tests/examples, .ci/run
 1.2 the first run says that it compiles: tests/numerics/test_compiling.py;
