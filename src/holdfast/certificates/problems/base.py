@@ -149,7 +149,8 @@ class Problem(ABC):
         upper = np.full(m, np.inf)
         upper[kept] = self.moves.free_norm.lengths(move[kept])
         delta[~kept] = np.nan
-        wrong = self.lost(self.vote(queries), prediction)
+        wrong = ~(lower > 0)  # a certified radius above 0 holds for the vote in floating point, at the query too
+        wrong[wrong] = self.lost(self.vote(queries[wrong]), prediction[wrong])
         lower = np.where(wrong, 0.0, np.minimum(lower, upper))
         upper[wrong], delta[wrong] = 0.0, 0.0
         return Bounds(lower, upper, delta)
