@@ -1,6 +1,8 @@
 """Run the frontier, and print its tables.
 
 python -m benchmarks.frontier run --rounds 20 --folder .bench/frontier     # goes on where it was
+python -m benchmarks.frontier run --rounds 1 --larger                      # the larger sets, a fixed split
+python -m benchmarks.frontier run --rounds 5 --linf                        # moves in L-infinity; trees: .trees
 python -m benchmarks.frontier keep --folder .bench/frontier                # finished rows into results/rows.csv
 python -m benchmarks.frontier table --write                                # into results/*.csv and README.md
 """
@@ -11,17 +13,18 @@ from pathlib import Path
 import pandas as pd
 
 from benchmarks.frontier.cell import Cell, run_cell
-from benchmarks.frontier.methods import METHODS
+from benchmarks.frontier.data import LARGER
+from benchmarks.frontier.methods import METHODS, PAPER
 from benchmarks.frontier.tables import RESULTS, table, write_tables
 from benchmarks.yang.sets import UCI
 from benchmarks.yang.store import CELLS, write
 
 SETS = [name for name in UCI if name != "credit"]
+TWO_CLASSES = [name for name in SETS if name not in ("iris", "segment", "wine")]
 
 
-def run(folder: Path, rounds: int, sets: list[str], methods: list[str], development: bool, first: int = 0) -> None:
-    """Run the cells that have no file yet, round by round; a killed run loses one cell."""
-    cells = [Cell(d, m, r, development) for r in range(first, rounds) for m in methods for d in sets]
+def run(folder: Path, cells: list[Cell]) -> None:
+    """Run the cells that have no file yet; a killed run loses one cell."""
     for cell in cells:
         path = folder / CELLS / cell.path
         if path.is_file():
@@ -33,10 +36,12 @@ def run(folder: Path, rounds: int, sets: list[str], methods: list[str], developm
 
 
 def keep(folder: Path) -> None:
-    """Copy the finished rows of the table to ``results/rows.csv``."""
-    files = sorted((folder / CELLS / "table").rglob("*.parquet"))
-    rows = pd.concat([pd.read_parquet(file) for file in files], ignore_index=True)
-    write(RESULTS / "rows.csv", rows.sort_values(["dataset", "method", "round", "radius"], ignore_index=True))
+    """Copy the finished rows to ``results/rows.csv``, those in L∞ to ``results/linf.csv``."""
+    for kind, name in (("table", "rows.csv"), ("table-linf", "linf.csv")):
+        files = sorted((folder / CELLS / kind).rglob("*.parquet"))
+        if files:
+            rows = pd.concat([pd.read_parquet(file) for file in files], ignore_index=True)
+            write(RESULTS / name, rows.sort_values(["dataset", "method", "round", "radius"], ignore_index=True))
 
 
 def main() -> None:
@@ -46,13 +51,18 @@ def main() -> None:
     parser.add_argument("--folder", type=Path, default=Path(".bench/frontier"))
     parser.add_argument("--rounds", type=int, default=20)
     parser.add_argument("--first", type=int, default=0, help="the first round")
-    parser.add_argument("--sets", nargs="*", default=SETS)
-    parser.add_argument("--methods", nargs="*", default=list(METHODS))
+    parser.add_argument("--sets", nargs="*")
+    parser.add_argument("--methods", nargs="*")
+    parser.add_argument("--larger", action="store_true", help="the larger sets, also by the paper's methods")
+    parser.add_argument("--linf", action="store_true", help="moves in L-infinity, sets of two classes")
     parser.add_argument("--development", action="store_true", help="other splits, for choosing defaults")
     parser.add_argument("--write", action="store_true", help="with table: into results/*.csv and README.md")
     given = parser.parse_args()
     if given.command == "run":
-        run(given.folder, given.rounds, given.sets, given.methods, given.development, given.first)
+        methods = given.methods or [*METHODS, *(PAPER if given.larger else ())]
+        sets = given.sets or (LARGER if given.larger else TWO_CLASSES if given.linf else SETS)
+        rounds = range(given.first, given.rounds)
+        run(given.folder, [Cell(d, m, r, given.development, given.linf) for r in rounds for m in methods for d in sets])
     elif given.command == "keep":
         keep(given.folder)
     elif given.write:

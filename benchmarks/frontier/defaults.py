@@ -29,6 +29,7 @@ from holdfast import (
     CertifiedKNeighborsClassifier,
     CertifiedPrototypeClassifier,
     Euclidean,
+    FixedMetric,
     LogDetLMNN,
     MultiPass,
     Perturbation,
@@ -73,7 +74,8 @@ METHODS = {
     "SpectralNormLMNN()": SpectralNormLMNN(),
     "DRIFT()": DRIFT(),
     "AML()": AML(),
-    "ProxyNCA()": ProxyNCA(random_state=0),
+    "ProxyNCA()": ProxyNCA(random_state=0),  # votes by its prototypes
+    "ProxyNCA(), 3 neighbours": ProxyNCA(random_state=0),
 }
 PEERS = ("pylmnn", "scikit-learn NCA")
 
@@ -90,8 +92,12 @@ def measure(method: str, part: Part) -> dict:
         learner = made(part.X_train, part.y_train) if callable(made) else clone(made)
         learner.fit(part.X_train, part.y_train)
     seconds = time.perf_counter() - began
-    voter = CertifiedPrototypeClassifier(learner) if hasattr(learner, "prototypes_") else None
-    voter = voter or CertifiedKNeighborsClassifier(learner, 3)
+    if method == "ProxyNCA()":
+        voter = CertifiedPrototypeClassifier(learner)
+    elif isinstance(learner, ProxyNCA):  # its metric alone
+        voter = CertifiedKNeighborsClassifier(FixedMetric(learner.components_.T @ learner.components_), 3)
+    else:
+        voter = CertifiedKNeighborsClassifier(learner, 3)
     voter.fit(part.X_train, part.y_train)
     accuracy = float(voter.score(part.X_test, part.y_test))
     return {"accuracy": accuracy, "rank": int(np.linalg.matrix_rank(voter.components_)), "seconds": seconds}

@@ -1,6 +1,6 @@
 """Every family of attack, with its size for ``make attack``."""
 
-from tests.adversary import corners, references, repeats, subsets, tables, witnesses
+from tests.adversary import corners, references, repeats, stops, subsets, tables, witnesses
 from tests.adversary.families import Family
 from tests.adversary.setups import attack_setup, by_distance, setups
 
@@ -13,6 +13,8 @@ def families() -> list[Family]:
         Family("tables: words and gaps", tables.straight, tables.attack, 60),
         Family("tables: monotone steps", tables.bent, tables.attack, 50),
         Family("tables: kinds of columns", tables.dressed, tables.attack, 30),
+        Family("early stops: verdicts", stops.verdicts, stops.attack, 150),
+        Family("early stops: budgets", stops.budgets, stops.attack, 80),
         Family("brute force: subsets", subsets.cases, subsets.attack, 300),
         Family("brute force: tolerated labels", subsets.label_cases, subsets.attack_labels, 300),
         Family("reference: wrong", references.cases, references.attack, 400),

@@ -36,8 +36,17 @@ class Limits:
         """The same for certify."""
         return Threat(
             self.norm, unit=self.unit, lower=self.lower, upper=self.upper, frozen=self.frozen,
-            only_up=self.only_up, only_down=self.only_down,
+            only_up=self.only_up, only_down=self.only_down, integer=self.integer, relations=self._named_relations(),
         )  # fmt: skip
+
+    def _named_relations(self) -> list | None:
+        """``A z ≤ b`` row by row, by number of the column."""
+        if self.relations is None:
+            return None
+        return [
+            ({int(j): float(a[j]) for j in np.flatnonzero(a)}, "<=", float(b))
+            for a, b in zip(*self.relations, strict=True)
+        ]
 
     def sides(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The smallest and the largest values that moved rows may have; a row outside the box may stay there."""

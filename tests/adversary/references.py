@@ -108,7 +108,6 @@ CHANGED = [
     "manhattan metric",
     "mahalanobis to euclidean",
     "other VI",
-    "weights",
     "minkowski 3",
 ]
 changed = st.builds(
@@ -236,11 +235,11 @@ def _attack_changed(case: Reference) -> Tally:
     elif case.wrong == "other VI":
         tree = "brute"
         start, then = {"metric": "mahalanobis", "metric_params": {"VI": VI}}, {"metric_params": {"VI": np.eye(4)}}
-    elif case.wrong == "weights":
-        start, then = {}, {"weights": "distance"}
     model = KNeighborsClassifier(3, algorithm=tree, **start).fit(X, y).set_params(**then)
     _expect_refusal(tally, model, X[:4] + 0.1, (X, y), case)
     # A change that predict follows may be certified, if the radii hold.
-    model = KNeighborsClassifier(3, algorithm=case.classifier).fit(X, y).set_params(n_neighbors=int(rng.integers(1, 6)))
+    weights = ["uniform", "distance"][int(rng.integers(2))]
+    model = KNeighborsClassifier(3, algorithm=case.classifier).fit(X, y)
+    model.set_params(n_neighbors=int(rng.integers(1, 6)), weights=weights)
     tally.add(attack_model(model, X, X[:6] + 0.2, Limits(), rng, reference=(X, y), budget=50))
     return tally

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from sklearn.compose import ColumnTransformer
 from sklearn.decomposition import PCA
 from sklearn.linear_model import LogisticRegression
-from sklearn.neighbors import KNeighborsClassifier
+from sklearn.neighbors import KNeighborsClassifier, RadiusNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import Normalizer, OneHotEncoder, PowerTransformer, StandardScaler
 
@@ -34,6 +34,8 @@ MODELS = {
     "table 3": lambda: make_pipeline(_columns(StandardScaler()), CertifiedKNeighborsClassifier(n_neighbors=3)),
     "bent table": lambda: make_pipeline(_columns(PowerTransformer()), LogisticRegression()),
     "weighted 3": lambda: make_pipeline(StandardScaler(), KNeighborsClassifier(3, weights="distance")),
+    "manhattan 4": lambda: KNeighborsClassifier(4, p=1),
+    "within": lambda: RadiusNeighborsClassifier(3.0, weights="distance", outlier_label="most_frequent"),
     "logistic": lambda: make_pipeline(StandardScaler(), LogisticRegression()),
     "kd_tree 5": lambda: make_pipeline(StandardScaler(), KNeighborsClassifier(5, algorithm="kd_tree")),
 }
@@ -49,7 +51,7 @@ WAYS = ["again", "8 threads", "row by row", "batches", "dask"]
 
 @dataclass(frozen=True)
 class Repeat:
-    """One case: a model, a norm, a budget that binds, a second way to certify, and a threat."""
+    """One case: a model, a norm, a budget that binds, a second way to certify, a threat, and the size asked at."""
 
     seed: int
     model: str
@@ -57,6 +59,7 @@ class Repeat:
     budget: int
     way: str
     threat: str = "free"
+    at: float | None = None
 
 
 cases = st.builds(
@@ -67,6 +70,7 @@ cases = st.builds(
     st.sampled_from([0, 10, 100]),
     st.sampled_from(WAYS),
     st.sampled_from(sorted(THREATS)),
+    st.sampled_from([None, None, 0.1, 0.5]),
 )
 
 
@@ -94,21 +98,22 @@ def fitted(seed: int, name: str, n: int = 80, d: int = 8):
     return model, rows, {"reference": (X, y)} if "tree" in name else {}
 
 
-def attack(case: Repeat) -> Tally:
-    """The second certificate is the first."""
-    return quietly(_attack, case)
+def attack(case: Repeat, *ways: str) -> Tally:
+    """The second certificate is the first; so are those in further ways."""
+    return quietly(_attack, case, ways)
 
 
-def _attack(case: Repeat) -> Tally:
+def _attack(case: Repeat, further: tuple[str, ...] = ()) -> Tally:
     tally = Tally()
     model, rows, options = fitted(case.seed, case.model)
     threat = {**THREATS[case.threat]}
     if "table" in case.model and case.threat == "box":
         threat = {"lower": {"0": 1.0}, "upper": {"0": 5.0}, "frozen": ["3"], "free": {"word": ["a", "b"]}}
     norm = {"l2": 2, "linf": np.inf, "l1": 1}[case.norm]
-    options |= {"threat": Threat(norm, **threat), "budget": case.budget}
+    options |= {"threat": Threat(norm, **threat), "budget": case.budget, "at": case.at}
     first = certify(model, rows, n_jobs=1, **options)
-    compare(tally, first, repeat(case.way, model, rows, options), case.way)
+    for way in (case.way, *further):
+        compare(tally, first, repeat(way, model, rows, options), way)
     return tally
 
 

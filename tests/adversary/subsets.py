@@ -1,10 +1,12 @@
 """Small problems, certified through the front door and by enumeration of all sets of k nearest points."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from hypothesis import strategies as st
 from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 from holdfast import CertifiedKNeighborsClassifier, FixedMetric, poisoning_tolerance
 from holdfast.certificates import L1, L2, Ellipsoid, LInf
@@ -13,13 +15,16 @@ from tests.adversary.tally import Tally
 from tests.certificates.brute_force import exact_radius, make_problem
 
 D = 2
+VALUES = (-1.0, 0.0, 1.0)  # of the second feature, where it is a category
+THREATS = ["free", "units", "box", "tight box", "up", "frozen", "all", "whole", "category", "relations"]
+PARTS = (0.5, 0.99, 1.001, 1.3, 2.0, 5.0)  # of the radius: sizes at which verdicts are asked for
 # The oracle's own tolerance: HiGHS meets rows to 1e-7, quadprog to rounding.
 _TOLERANCE = {"l2": 1e-9, "ellipsoid": 1e-9, "linf": 2e-6, "l1": 2e-6}
 
 
 @dataclass(frozen=True)
 class Small:
-    """One case: n ≤ 9 points, k ≤ 5, 2 to 4 classes."""
+    """One case: n ≤ 10 points, k ≤ 7, 2 to 4 classes; nodes that a search may take."""
 
     seed: int
     k: int
@@ -29,18 +34,20 @@ class Small:
     data: str
     threat: str
     metric: str = "identity"
+    budget: int = 2000
 
 
 cases = st.builds(
     Small,
     st.integers(0, 2**32 - 1),
-    st.integers(1, 5),
+    st.integers(1, 7),
     st.integers(2, 4),
     st.sampled_from(NORMS),
     st.sampled_from(["nearest", "lowest"]),
     st.sampled_from(["normal", "lattice", "duplicates"]),
-    st.sampled_from(["free", "units", "box", "tight box", "up", "frozen", "all"]),
+    st.sampled_from(THREATS),
     st.sampled_from(["identity", "full", "rank 1"]),
+    st.sampled_from([0, 1, 4, 20, 2000, 2000]),
 )
 
 
@@ -50,8 +57,10 @@ def attack(case: Small) -> Tally:
 
 
 def _attack(case: Small) -> Tally:
+    if case.threat == "whole" and case.norm == "ellipsoid":  # the price of a step would depend on the other feature
+        case = replace(case, norm="l2")
     rng, tally = np.random.default_rng(case.seed), Tally()
-    n = int(rng.integers(max(case.k + 1, case.n_classes, 5), 10))
+    n = int(rng.integers(max(case.k + 1, case.n_classes, 5), max(10, case.k + 3)))
     X = rng.normal(size=(n, D))
     if case.data == "lattice":
         X = np.round(1.5 * X)
@@ -69,30 +78,87 @@ def _attack(case: Small) -> Tally:
     if case.data == "lattice":
         rows[0] = np.round(rows[0])
     limits = limits_for(Setup(norm=case.norm, threat=case.threat), np.vstack([X, X + 0.1]), rng)
-    certificate = certified(tally, model, rows, threat=limits.threat, reference=reference)
+    if case.threat == "whole":
+        limits = replace(limits, integer=np.array([False, True]))
+    if case.threat == "relations":
+        A = rng.normal(size=(2, D))
+        limits = replace(limits, relations=(A, (rows @ A.T).max(axis=0) + rng.uniform(0, 0.5, size=2)))
+    threat = limits.threat
+    if case.threat == "category":
+        threat.set_params(free={1: list(VALUES)})
+    options = {"threat": threat, "reference": reference, "budget": case.budget}
+    certificate = certified(tally, model, rows, **options)
     if certificate is None:
         return tally
+    truth = _truth(case, limits, model, X @ L.T, np.searchsorted(model.classes_, y), L, rows, certificate.prediction)
+    slack = _TOLERANCE[case.norm]
+    room = slack * (1 + np.where(np.isfinite(truth), truth, 0.0))
+    _compare(tally, certificate, truth, room, "")
+    finite = np.flatnonzero(np.isfinite(truth) & (truth > 0))
+    for part in rng.choice(PARTS, size=2, replace=False):
+        at = float(part * truth[rng.choice(finite)]) if finite.size else float(part)
+        found = certified(tally, model, rows, at=at, **options)
+        if found is None:
+            tally.expect(False, f"refused at {at:.6g}, but not without")
+            continue
+        _compare(tally, found, truth, room, f" at {at:.6g}")
+        for i, stable in enumerate(found.stable):
+            tally.expect(
+                stable is not True or truth[i] > at - room[i], f"row {i}: stable at {at:.6g}, not {truth[i]:.6g}"
+            )
+            tally.expect(
+                stable is not False or truth[i] < at + room[i], f"row {i}: lost at {at:.6g}, not {truth[i]:.6g}"
+            )
+    return tally
+
+
+def _compare(tally: Tally, certificate, truth: np.ndarray, room: np.ndarray, asked: str) -> None:
+    """Bounds on both sides of the truth, and ``exact`` only where they are at it."""
+    for i, (radius, upper) in enumerate(zip(certificate.radius, certificate.upper, strict=True)):
+        said = f"row {i}{asked}: {{}} {{:.9g}}, but {truth[i]:.9g} by enumeration"
+        tally.expect(radius <= truth[i] + room[i], said.format("radius", radius))
+        tally.expect(upper >= truth[i] - room[i], said.format("upper", upper))
+        if certificate.exact[i]:
+            near = np.isinf(truth[i]) if np.isinf(radius) else abs(radius - truth[i]) <= 1e-4 * upper + room[i]
+            tally.expect(near, said.format("exact", radius))
+
+
+def _truth(case: Small, limits, model, points, codes, L, rows, said) -> np.ndarray:
+    """The smallest move of every row by enumeration; over all values of the second feature where it is in steps."""
     norm = Ellipsoid(limits.norm) if case.norm == "ellipsoid" else {"l2": L2, "linf": LInf, "l1": L1}[case.norm]()
     scale = np.ones(D) if limits.unit is None else limits.unit
+    stepwise = case.threat in ("whole", "category")
     # The oracle measures in units: x / unit in place of x.
     options = {name: None if side is None else side / scale for name, side in
                (("lower", limits.lower), ("upper", limits.upper))}  # fmt: skip
     problem = make_problem(
-        X @ L.T, np.searchsorted(model.classes_, y), L * scale, case.k, norm, n_classes=case.n_classes, ties=case.ties,
-        frozen=limits.frozen, only_up=limits.only_up, only_down=limits.only_down, **options,
+        points, codes, L * scale, case.k, norm, n_classes=case.n_classes, ties=case.ties,
+        frozen=np.array([False, True]) if stepwise else limits.frozen, only_up=limits.only_up,
+        only_down=limits.only_down, relations=limits.relations, **options,
     )  # fmt: skip
-    slack = _TOLERANCE[case.norm]
+    out = np.full(len(rows), np.inf)
     for i, row in enumerate(rows):
-        code = int(np.searchsorted(model.classes_, certificate.prediction[i]))
-        truth = exact_radius(problem, row @ L.T, code, row / scale)
-        radius, upper = certificate.radius[i], certificate.upper[i]
-        room = slack * (1 + (truth if np.isfinite(truth) else 0.0))
-        tally.expect(radius <= truth + room, f"row {i}: radius {radius:.9g}, but {truth:.9g} by enumeration")
-        tally.expect(upper >= truth - room, f"row {i}: upper {upper:.9g}, but {truth:.9g} by enumeration")
-        if certificate.exact[i]:
-            near = np.isinf(truth) if np.isinf(radius) else abs(radius - truth) <= 1e-4 * upper + room
-            tally.expect(near, f"row {i}: exact {radius:.9g}, but {truth:.9g} by enumeration")
-    return tally
+        code = int(np.searchsorted(model.classes_, said[i]))
+        for value in _values(case, row[1]):
+            place = np.array([row[0], value])
+            rest = exact_radius(problem, place @ L.T, code, place / scale)
+            price = abs(value - row[1]) if case.threat == "whole" else 0.0
+            out[i] = min(out[i], _together(case.norm, price, rest))
+    return out
+
+
+def _values(case: Small, own: float) -> list[float]:
+    """What the second feature can be before the first moves: itself, or other whole numbers or categories."""
+    if case.threat == "whole":
+        return [own, *np.arange(np.floor(own) - 12, np.ceil(own) + 13)]
+    return [own, *VALUES] if case.threat == "category" else [own]
+
+
+def _together(norm: str, price: float, rest: float) -> float:
+    """The size of a move of both features, of which one costs ``price`` and the other ``rest``."""
+    if not price or not np.isfinite(rest):
+        return rest
+    return {"l2": float(np.hypot(price, rest)), "linf": max(price, rest), "l1": price + rest}[norm]
 
 
 @dataclass(frozen=True)
@@ -103,6 +169,7 @@ class Labels:
     k: int
     algorithm: str
     data: str
+    scaled: bool = False
 
 
 label_cases = st.builds(
@@ -111,6 +178,7 @@ label_cases = st.builds(
     st.integers(1, 7),
     st.sampled_from(["holdfast", "brute", "kd_tree", "ball_tree"]),
     st.sampled_from(["binary", "lattice", "duplicates", "normal"]),
+    st.booleans(),
 )
 
 
@@ -133,9 +201,10 @@ def _attack_labels(case: Labels) -> Tally:
     rows = X[rng.integers(24, size=6)] if case.data != "normal" else rng.normal(size=(6, 3))
 
     def fit(labels):
-        if case.algorithm == "holdfast":
-            return CertifiedKNeighborsClassifier(n_neighbors=case.k).fit(X, labels)
-        return KNeighborsClassifier(case.k, algorithm=case.algorithm).fit(X, labels)
+        last = CertifiedKNeighborsClassifier(n_neighbors=case.k)
+        if case.algorithm != "holdfast":
+            last = KNeighborsClassifier(case.k, algorithm=case.algorithm)
+        return (make_pipeline(StandardScaler(), last) if case.scaled else last).fit(X, labels)
 
     model = fit(y)
     tolerance = poisoning_tolerance(model, rows, reference=None if case.algorithm == "holdfast" else (X, y))
@@ -143,7 +212,7 @@ def _attack_labels(case: Labels) -> Tally:
     for i, row in enumerate(rows):
         if not tolerance[i]:
             continue
-        far = ((X - row) ** 2).sum(axis=1)
+        far = (((X - row) / (X.std(axis=0) if case.scaled else 1.0)) ** 2).sum(axis=1)
         edge = np.sort(far)[case.k - 1]
         voters = np.flatnonzero((far <= edge * (1 + 1e-12)) & (y == said[i]))  # all that may be among the nearest
         for _ in range(12):

@@ -1,6 +1,7 @@
 """Pipelines of tables, as adversaries meet them: words, gaps, monotone steps, categories that change, whole numbers."""
 
 from dataclasses import dataclass
+from importlib.util import find_spec
 from types import SimpleNamespace
 
 import numpy as np
@@ -139,6 +140,10 @@ DRESSES = {
     "nullable": lambda frame: frame.assign(**{name: frame[name].astype("Float64") for name in NUMBERS}),
     "array": lambda frame: frame.to_numpy(object),
 }
+if find_spec("polars"):
+    import polars
+
+    DRESSES["polars"] = lambda frame: polars.from_pandas(frame.astype(dict.fromkeys(NUMBERS, float)))
 STRAIGHT = [name for name, build in STEPS.items() if list(STEPS).index(name) < list(STEPS).index("quantiles")]
 BENT = [name for name in STEPS if name not in STRAIGHT]
 straight, bent = _draw(STRAIGHT), _draw(BENT)

@@ -9,15 +9,26 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
+from sklearn.compose import ColumnTransformer
 from sklearn.datasets import load_iris
 from sklearn.decomposition import PCA, TruncatedSVD
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.feature_selection import VarianceThreshold
+from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, Normalizer, RobustScaler, StandardScaler
+from sklearn.preprocessing import (
+    MaxAbsScaler,
+    MinMaxScaler,
+    Normalizer,
+    OneHotEncoder,
+    OrdinalEncoder,
+    RobustScaler,
+    StandardScaler,
+)
 
 from holdfast import LMNN, CertifiedKNeighborsClassifier, CertifiedPrototypeClassifier, ProxyNCA, load, save
 from holdfast.datasets import TableEncoder
@@ -28,8 +39,27 @@ from tests.cli.program import run, start
 X, y = load_iris(return_X_y=True)
 X, NAMES, ROWS = X[::5], np.array(["setosa", "versicolor", "virginica"])[y][::5], X[1::10]
 
+
+def table(rows: np.ndarray) -> pd.DataFrame:
+    """The flowers with a gap, a word and a number that is a category."""
+    frame = pd.DataFrame(rows[:, :3].copy(), columns=["long", "wide", "petal"])
+    frame.loc[::7, "wide"] = np.nan
+    return frame.assign(size=np.where(rows[:, 0] > 5.8, "large", "small"), kind=np.round(rows[:, 3]))
+
+
+def columns() -> ColumnTransformer:
+    """Numbers with gaps filled in and scaled, words as indicators, a category by its order."""
+    return ColumnTransformer(
+        [
+            ("numbers", make_pipeline(SimpleImputer(strategy="median"), StandardScaler()), ["long", "wide", "petal"]),
+            ("words", OneHotEncoder(handle_unknown="ignore", sparse_output=False), ["size"]),
+            ("order", OrdinalEncoder(handle_unknown="use_encoded_value", unknown_value=-1), ["kind"]),
+        ]
+    )
+
+
 # `make attack` tries 2,000; HOLDFAST_MUTATIONS=100000 takes an evening.
-COUNT = int(os.environ.get("HOLDFAST_MUTATIONS", "400"))
+COUNT = int(os.environ.get("HOLDFAST_MUTATIONS", "200"))
 SEED = 15
 
 MODELS = {
@@ -47,6 +77,10 @@ MODELS = {
         KNeighborsClassifier(3, algorithm="ball_tree", metric="mahalanobis", metric_params={"VI": np.eye(2)}),
     ),
 }
+TABLES = {
+    "words": make_pipeline(columns(), KNeighborsClassifier(3)),
+    "words, holdfast": make_pipeline(columns(), CertifiedKNeighborsClassifier(n_neighbors=3)),
+}
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -54,6 +88,10 @@ def test_mutated_files(tmp_path):
     for name, model in MODELS.items():
         save(model.fit(X, NAMES), tmp_path / f"{name}.holdfast")
         np.savez(tmp_path / f"{name}.npz", rows=ROWS, expected=model.predict(ROWS))
+    for name, model in TABLES.items():
+        save(model.fit(table(X), NAMES), tmp_path / f"{name}.holdfast")
+        table(ROWS).to_csv(tmp_path / f"{name}.csv", index=False)
+        np.savez(tmp_path / f"{name}.npz", rows=ROWS, expected=model.predict(table(ROWS)))
     command = [sys.executable, "-m", "tests.adversary.model_files", str(tmp_path), str(COUNT), str(SEED)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60 + COUNT)
     at = (tmp_path / "at").read_text().splitlines()[-1]

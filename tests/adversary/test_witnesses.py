@@ -1,7 +1,7 @@
 """Witnesses hold for the row alone as well as in the batch, and respect what may move."""
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tests.adversary import witnesses
@@ -15,6 +15,8 @@ def test_behind_large_offsets(setup):
     witnesses.attack(setup).check()
 
 
+# A single witness among the rows: to a matrix product it was no batch.
+@example(Setup(34961005, "pca, normalizer", "brute 2", "offset", 4, "l1", "all", 200))
 @small(2)
 @given(setups)
 def test_of_stock_pipelines(setup):

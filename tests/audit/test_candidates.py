@@ -23,12 +23,12 @@ def made(n, p, seed, gap=1.0, share=0.5):
 
 
 def verdict(frame, **options):
-    result = holdfast.audit(frame, "y", tune="none", budget=100, **options)
+    result = holdfast.audit(frame, "y", tune="none", budget=100, explain=2, **options)
     return result, result.summary()
 
 
 def test_a_rare_class_that_nobody_finds_is_said():
-    frame = made(800, 3, 0, gap=0.2, share=0.015)
+    frame = made(500, 3, 0, gap=0.2, share=0.02)
     result, summary = verdict(frame, models=["knn"])
     rows = (result.y_test == "failure").sum()
     assert all(own["worst"]["found"] == 0 for own in summary["scores"].values())
@@ -68,7 +68,7 @@ def test_german_lab_file(tmp_path):
     lines = [f"{v:.1f};{p:.0f};{'krank' if s else 'gesund'}".replace(".", ",") for v, p, s in
              zip(rng.normal(5, 0.5, 80) + sick, rng.normal(130, 9, 80), sick, strict=True)]  # fmt: skip
     (tmp_path / "labor.csv").write_text("\n".join(["hba1c;blutdruck;diagnose", *lines]))
-    result = holdfast.audit(read_table(tmp_path / "labor.csv", "diagnose"), tune="none", models=["knn"])
+    result = holdfast.audit(read_table(tmp_path / "labor.csv", "diagnose"), tune="none", models=["knn"], explain=0)
     assert not result.frozen.any()
     assert any("decimal commas" in note for note in result.notes)
     assert result.accuracies()["knn"]["median_radius"] < result.extent
@@ -118,7 +118,7 @@ def test_repairs_and_duplicates():
     with pytest.raises(ValueError, match=r"The class rare has 3 rows.*--drop-small"):
         holdfast.audit(frame, "y", tune="none")
     result = holdfast.audit(
-        frame, "y", tune="none", models=["knn"], repairs=Repairs(drop_small=True, drop_duplicates=True)
+        frame, "y", tune="none", models=["knn"], repairs=Repairs(drop_small=True, drop_duplicates=True), explain=0
     )
     assert result.classes == ["failure", "fine"]
     assert len(result.y_train) + len(result.y_test) == 120
@@ -130,7 +130,7 @@ def test_dates_become_days_in_the_model_too(tmp_path):
     frame["seen"] = [f"2024-{1 + k % 12:02}-{1 + k % 28:02}" for k in range(120)]
     with pytest.raises(ValueError, match="--dates seen"):
         holdfast.audit(frame, "y", tune="none")
-    result = holdfast.audit(frame, "y", tune="none", models=["knn"], dates=["seen"])
+    result = holdfast.audit(frame, "y", tune="none", models=["knn"], dates=["seen"], explain=0)
     assert result.feature_names[-1] == "seen"
     assert 19_000 < result.X_test[:, -1].min() < 21_000
     model = holdfast.load(holdfast.save(result.model(), tmp_path / "m.holdfast"))
@@ -139,7 +139,7 @@ def test_dates_become_days_in_the_model_too(tmp_path):
 
 def test_scores_by_hand():
     frame = made(80, 2, 7, gap=2.0)
-    result = holdfast.audit(frame, "y", tune="none", models=["logistic"])
+    result = holdfast.audit(frame, "y", tune="none", models=["logistic"], explain=0)
     certificate, y = result.certificates["logistic"], result.y_test
     own = scores(certificate, y, 0.5)
     right = certificate.prediction == y

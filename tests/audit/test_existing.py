@@ -27,11 +27,11 @@ def wine():
 def test_a_pipeline_as_it_is(wine, names):
     X_train, y_train, X_test, y_test = wine if names else tuple(np.asarray(part) for part in wine)
     model = make_pipeline(MinMaxScaler(), PCA(5), KNeighborsClassifier(3)).fit(X_train, y_train)
-    result = holdfast.audit(model=model, X=X_test, y=y_test, reference=(X_train, y_train), budget=200)
+    result = holdfast.audit(model=model, X=X_test, y=y_test, reference=(X_train, y_train), budget=50, explain=3)
     assert set(result.models) == {"yours", "logistic", "knn"}
     unit = np.asarray(X_train, dtype=float).std(axis=0)
     by_hand = certify(
-        model, X_test, np.asarray(y_test), threat=Threat(unit=unit), reference=(X_train, y_train), budget=200
+        model, X_test, np.asarray(y_test), threat=Threat(unit=unit), reference=(X_train, y_train), budget=50
     )
     np.testing.assert_array_equal(result.certificates["yours"].radius, by_hand.radius)
     summary = result.summary()
@@ -46,7 +46,7 @@ def test_a_pipeline_as_it_is(wine, names):
 def test_without_a_reference_there_is_only_the_most_frequent_answer(wine):
     X_train, y_train, X_test, y_test = wine
     model = make_pipeline(StandardScaler(), LogisticRegression()).fit(X_train, y_train)
-    result = holdfast.audit(model=model, X=X_test, y=y_test)
+    result = holdfast.audit(model=model, X=X_test, y=y_test, explain=3)
     assert set(result.models) == {"yours"}
     np.testing.assert_array_equal(result.scale, model[0].scale_)
     told = result.summary()["verdict"]["sentence"]
@@ -60,9 +60,9 @@ def test_a_table_with_the_target_in_it(wine, tmp_path):
     X_train, y_train, X_test, y_test = wine
     model = make_pipeline(StandardScaler(), LogisticRegression()).fit(X_train, y_train)
     table = X_test.assign(grower=y_test)
-    first = holdfast.audit(table, "grower", model=model)
+    first = holdfast.audit(table, "grower", model=model, explain=0)
     table.to_csv(tmp_path / "t.csv", index=False)
-    second = holdfast.audit(tmp_path / "t.csv", "grower", model=model)
+    second = holdfast.audit(tmp_path / "t.csv", "grower", model=model, explain=0)
     np.testing.assert_allclose(first.certificates["yours"].radius, second.certificates["yours"].radius)
 
 
@@ -71,7 +71,7 @@ def test_a_saved_model_with_words_in_its_table(tmp_path):
     kind = rng.integers(0, 2, 200)
     frame = pd.DataFrame({"a": rng.normal(size=200) + 3 * kind, "b": rng.normal(size=200),
                           "site": rng.choice(["hill", "lake"], 200), "y": np.array(["no", "yes"])[kind]})  # fmt: skip
-    trained = holdfast.audit(frame[:140], "y", tune="none", models=["knn"])
+    trained = holdfast.audit(frame[:140], "y", tune="none", models=["knn"], explain=0)
     model = holdfast.load(holdfast.save(trained.model(), tmp_path / "m.holdfast"))
     X, y = frame[140:].drop(columns="y"), frame["y"][140:]
     result = holdfast.audit(model=model, X=X, y=y, reference=(frame[:140].drop(columns="y"), frame["y"][:140]))

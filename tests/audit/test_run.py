@@ -27,7 +27,7 @@ def mixed(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def result(mixed):
-    return audit(read_table(mixed, "label"), tune="certified", n_draws=3, radius=0.3)
+    return audit(read_table(mixed, "label"), tune="certified", n_draws=3, radius=0.3, explain=4)
 
 
 def test_result_is_whole(result):
@@ -81,7 +81,7 @@ def test_saved_model_takes_the_table(result, mixed, tmp_path):
 
 
 def test_same_seed_same_audit(mixed, result):
-    again = audit(read_table(mixed, "label"), n_draws=3, radius=0.3, n_jobs=1)
+    again = audit(read_table(mixed, "label"), n_draws=3, radius=0.3, explain=0, n_jobs=1)
     assert again.settings == result.settings
     np.testing.assert_array_equal(again.X_test, result.X_test)
     for key, certificate in result.certificates.items():
@@ -91,7 +91,7 @@ def test_same_seed_same_audit(mixed, result):
 @pytest.mark.parametrize("tune", ["accuracy", "none"])
 def test_other_tunings(tune):
     stages = []
-    found = audit("iris", tune=tune, n_draws=3, progress=lambda stage, done, total: stages.append(stage))
+    found = audit("iris", tune=tune, n_draws=3, explain=2, progress=lambda stage, done, total: stages.append(stage))
     assert found.accuracies()["robust"]["accuracy"] > 0.85
     assert "malic" not in found.feature_names
     assert any("Certifying" in stage for stage in stages)
@@ -100,7 +100,7 @@ def test_other_tunings(tune):
 def test_large_data_are_thinned(monkeypatch):
     monkeypatch.setattr("holdfast.audit.run.MAX_TRAIN_ROWS", 60)
     monkeypatch.setattr("holdfast.audit.run.MAX_TEST_ROWS", 20)
-    found = audit("iris", tune="none")
+    found = audit("iris", tune="none", explain=0)
     assert len(found.X_train) == 60
     assert len(found.X_test) == 21
     assert any("60 of 105 training rows" in note for note in found.notes)

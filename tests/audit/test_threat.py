@@ -36,7 +36,14 @@ def loans(n: int = 120) -> pd.DataFrame:
 @pytest.fixture(scope="module")
 def audited():
     return holdfast.audit(
-        loans(), "answer", threat=THREAT, sensitive=["sex", "house"], radius=1.0, models=["logistic"], tune="none"
+        loans(),
+        "answer",
+        threat=THREAT,
+        sensitive=["sex", "house"],
+        radius=1.0,
+        models=["logistic"],
+        tune="none",
+        explain=3,
     )
 
 
@@ -48,7 +55,7 @@ def used():
     numbers = (StandardScaler(), ["age", "owed", "paid"])
     encoder = make_column_transformer(numbers, (OneHotEncoder(), ["house", "sex"]))
     model = make_pipeline(encoder, LogisticRegression()).fit(X[:80], y[:80])
-    return holdfast.audit(model=model, X=X[80:], y=y[80:], threat=THREAT, radius=1.0)
+    return holdfast.audit(model=model, X=X[80:], y=y[80:], threat=THREAT, radius=1.0, explain=3)
 
 
 def test_moves_are_those_of_the_threat(audited):
@@ -70,14 +77,14 @@ def test_moves_are_those_of_the_threat(audited):
 
 
 def test_without_units_sizes_are_in_standard_deviations():
-    result = holdfast.audit(loans(), "answer", threat=Threat(norm=np.inf), models=["logistic"], tune="none")
+    result = holdfast.audit(loans(), "answer", threat=Threat(norm=np.inf), models=["logistic"], tune="none", explain=0)
     model = result.models["logistic"]
     threat = Threat(np.inf, unit=result.scale, frozen=result.encoder.frozen_)
     np.testing.assert_array_equal(
         result.certificates["logistic"].radius, certify(model, result.X_test, threat=threat).radius
     )
     assert result.units == "standard deviations"
-    plain = holdfast.audit(loans(), "answer", models=["logistic"], tune="none").summary()
+    plain = holdfast.audit(loans(), "answer", models=["logistic"], tune="none", explain=0).summary()
     assert plain["threat"]["sentences"][-1] == "house and sex cannot change."
     assert plain["dependence"] == []
 
@@ -156,7 +163,13 @@ def test_wrong_names_are_told_before_any_work(options, told):
 
 def test_numbers_as_sensitive_columns():
     result = holdfast.audit(
-        loans(60), "answer", threat=Threat(frozen=["age"]), sensitive=["age"], models=["logistic"], tune="none"
+        loans(60),
+        "answer",
+        threat=Threat(frozen=["age"]),
+        sensitive=["age"],
+        models=["logistic"],
+        tune="none",
+        explain=0,
     )
     told = result.summary()
     assert told["threat"]["sentences"][-2:] == ["age cannot change.", "house and sex cannot change."]

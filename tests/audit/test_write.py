@@ -9,7 +9,7 @@ from holdfast.audit import audit, write_audit
 
 
 def test_a_failure_while_writing_leaves_what_was_there(tmp_path, monkeypatch):
-    result = audit("iris", tune="none", budget=200)
+    result = audit("iris", tune="none", budget=20, explain=2)
     folder = tmp_path / "result"
     write_audit(result, folder)
     before = {path.name: path.read_bytes() for path in folder.rglob("*.*")}

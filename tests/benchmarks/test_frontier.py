@@ -22,11 +22,18 @@ def test_a_cell_certifies_no_more_than_it_gets_right(tmp_path):
     assert seen == values[1:]  # a linear model is certified exactly
 
 
+def test_moves_in_linf_and_larger_sets():
+    rows = run_cell(Cell("iris", "linear SVM", 0, linf=True))
+    assert sorted({row["radius"] for row in rows}) == [0.0, 0.025, 0.05, 0.1]
+    part = table_round("digits", 0)
+    assert (len(part.y_train), len(part.y_test)) == (898, 899)
+
+
 def test_a_run_goes_on_where_it_was(tmp_path, capsys, monkeypatch):
-    arguments = (tmp_path, 1, ["iris"], ["gradient boosting", "adversarial pruning"], False)
-    run(*arguments)
+    cells = [Cell("iris", "gradient boosting", 0), Cell("iris", "adversarial pruning", 0)]
+    run(tmp_path, cells)
     assert capsys.readouterr().out.count("round 0") == 2
-    run(*arguments)
+    run(tmp_path, cells)
     assert capsys.readouterr().out == ""
     from benchmarks.frontier import __main__ as command
 

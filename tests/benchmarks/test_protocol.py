@@ -145,7 +145,8 @@ def test_moves_that_know_the_proxies_are_within_the_certificate():
 @pytest.mark.filterwarnings("ignore:ProjectedGradient did not converge")  # the paper's schedule has 1,000 steps
 @pytest.mark.filterwarnings("ignore:CappedTraceLMNN. 3 neighbours")  # two candidates: the rank may be too low
 @pytest.mark.parametrize("name", METHODS)
-def test_every_method_is_tuned_and_scored(name):
+def test_every_method_is_tuned_and_scored(name, monkeypatch):
+    monkeypatch.setattr("benchmarks.yang.conditions.N_NOISY", 200)
     part = make_round("iris", 0)
     learner, parameters, seconds = tune(METHODS[name], part, 2, 2)
     rows = score(learner.fit(part.X_train, part.y_train), part)

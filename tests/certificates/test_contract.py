@@ -5,8 +5,10 @@ import pytest
 
 from holdfast.certificates import Budget, choose
 from tests.certificates.brute_force import NORMS, engines, exact_radius, random_problem, votes
+from tests.sizes import every_pair
 
 METRICS = ["identity", "random", "rank-deficient", "zero"]
+SIZES = [(1, 2), (1, 3), (1, 5), (2, 3), (3, 2), (3, 3), (4, 2), (5, 3)]  # k and the number of classes
 
 
 def each(problem):
@@ -38,9 +40,7 @@ def meets(lower, upper, exact):
     assert np.all(np.isinf(upper[~np.isfinite(exact)]))
 
 
-@pytest.mark.parametrize("kind", METRICS)
-@pytest.mark.parametrize("C", [2, 3, 5])
-@pytest.mark.parametrize("k", range(1, 10))
+@pytest.mark.parametrize(("k", "kind", "C"), every_pair(range(1, 10), METRICS, [2, 3, 5]))
 def test_bounds_enclose_the_exact_radius_quadratic(k, C, kind):
     for seed, norm in enumerate(("l2", "ellipsoid")):
         rng = np.random.default_rng([seed, k, C])
@@ -54,10 +54,9 @@ def test_bounds_enclose_the_exact_radius_quadratic(k, C, kind):
                 meets(lower, upper, exact)
 
 
-@pytest.mark.parametrize("norm", ["linf", "l1"])
-@pytest.mark.parametrize("kind", METRICS)
-@pytest.mark.parametrize(("k", "C"), [(1, 2), (1, 3), (1, 5), (2, 3), (3, 2), (3, 3), (4, 2), (5, 3)])
-def test_bounds_enclose_the_exact_radius_linear(k, C, kind, norm):
+@pytest.mark.parametrize(("size", "kind", "norm"), every_pair(SIZES, METRICS, ["linf", "l1"]))
+def test_bounds_enclose_the_exact_radius_linear(size, kind, norm):
+    k, C = size
     rng = np.random.default_rng([k, C])
     problem, queries, x, prediction = random_problem(rng, k, C, kind, norm, n=k + 4)
     queries, x, prediction = queries[:1], x[:1], prediction[:1]

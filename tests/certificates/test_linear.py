@@ -1,8 +1,11 @@
 """Linear classifiers: exact in every norm, in the units of the pipeline's input, against an independent solver."""
 
+from functools import cache
+
 import numpy as np
 import pytest
 from scipy.optimize import linprog
+from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_iris, load_wine
 from sklearn.decomposition import PCA
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
@@ -28,10 +31,11 @@ DATA = {"iris": load_iris, "wine": load_wine, "cancer": load_breast_cancer}
 NORMS = {"l2": 2, "linf": np.inf, "l1": 1, "ellipsoid": None}
 
 
+@cache
 def fitted(name, data, *steps):
     X, y = DATA[data](return_X_y=True)
     labels = np.array(["a", "b", "c"])[y]
-    return make_pipeline(StandardScaler(), *steps, MODELS[name]).fit(X[::2], labels[::2]), X[1::6]
+    return make_pipeline(StandardScaler(), *steps, clone(MODELS[name])).fit(X[::2], labels[::2]), X[1::6]
 
 
 @pytest.mark.parametrize("norm", NORMS)

@@ -9,6 +9,7 @@ from sklearn.base import clone
 from holdfast import Threat, attack, certify
 from holdfast.certificates.voting import voter_for
 from tests.certificates.tables import MODELS, NAMES, THREATS, make_table, truth
+from tests.sizes import every_pair
 
 NORMS = [2, np.inf, 1]
 
@@ -50,9 +51,7 @@ def check_witnesses(model, X, found, threat):
             assert (z[at["kind"]] != x[at["kind"]]) + group.any() <= threat.max_changes
 
 
-@pytest.mark.parametrize("norm", NORMS)
-@pytest.mark.parametrize("kind", THREATS)
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize(("name", "kind", "norm"), every_pair(MODELS, THREATS, NORMS))
 def test_bounds_enclose_the_truth_and_witnesses_keep_every_limit(name, kind, norm):
     model, X, y = fitted(name, seed=len(kind), equal=kind == "equality")
     threat = Threat(norm, **THREATS[kind])

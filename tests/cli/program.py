@@ -16,9 +16,10 @@ PROGRAM = Path(sys.executable).parent / "holdfast"
 ENVIRONMENT = {k: v for k, v in os.environ.items() if k not in ("HOLDFAST_DATA", "HOLDFAST_DEBUG")}
 
 
-def run(*arguments, cwd, code=0) -> subprocess.CompletedProcess:
-    """Run a command in this process, its standard input empty; whatever happens, it must not show a traceback."""
-    streams = [io.TextIOWrapper(io.BytesIO(), encoding="utf-8", write_through=True) for _ in range(3)]
+def run(*arguments, cwd, code=0, input="") -> subprocess.CompletedProcess:
+    """Run a command in this process with this standard input; whatever happens, it must not show a traceback."""
+    contents = (b"", b"", input.encode())
+    streams = [io.TextIOWrapper(io.BytesIO(each), encoding="utf-8", write_through=True) for each in contents]
     with (
         pytest.MonkeyPatch.context() as patch,
         contextlib.chdir(cwd),

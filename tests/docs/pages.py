@@ -49,10 +49,15 @@ def missing_targets(page: Path) -> list[str]:
 
 
 def run_command(arguments: list[str]) -> None:
-    """Run ``holdfast`` in this process, which has its packages loaded; tests/cli runs the program itself."""
+    """Run ``holdfast`` in this process, which has its packages loaded; tests/cli runs the program itself.
+
+    Audits explain two rows and tune with two draws, unless they say otherwise: each takes as long as the audit.
+    """
     from typer.testing import CliRunner
 
     from holdfast.cli.app import app
 
+    if arguments[0] == "audit":
+        arguments = ["audit", "--explain", "2", "--draws", "2", *arguments[1:]]  # what stands later counts
     done = CliRunner().invoke(app, arguments)
     assert done.exit_code == 0, f"holdfast {shlex.join(arguments)}:\n{done.output}"

@@ -99,15 +99,30 @@ def run_case(seed: int, rows: int = 5) -> Counter:
     threat, options = threat_for(rng, train[0]), question_for(rng, model.classes_, X.shape[1])
     found = counterfactuals(model, X[:rows], threat=threat, reference=train, budget=300, n_jobs=1, **options)
     check(model, X[:rows], threat, train, options, found, rng)
-    return counts(name, found)
+    return counts(name, found, wishes(threat, options))
 
 
-def counts(name: str, found) -> Counter:
-    """What became of the rows; those without an answer say why."""
+def wishes(threat: Threat, asked: dict) -> list[str]:
+    """What is asked for beyond the closest change: under each of these fewer answers are proven closest."""
+    found = [word for word in ("slack", "max_features", "n") if word in asked]
+    if asked["near_data"]:
+        found.append("near_data")
+    return found + (["integer"] if threat.integer is not None else [])
+
+
+def counts(name: str, found, wishes: list[str]) -> Counter:
+    """What became of the rows; those without an answer say why. ``settled``: proven closest, or proven impossible."""
     texts = [text for text, valid in zip(found.sentences(), found.valid, strict=True) if not valid]
     assert all(text.endswith("which is proven") or "none found within the budget" in text for text in texts)
+    settled = int(found.closest.sum() + (found.status == "impossible").sum())
+    groups = ["all", *(f"with {word}" for word in wishes)] if wishes else ["all", "plain"]
     return Counter(f"{name.rstrip('12345')} {word}" for word in found.status) + Counter(
-        {"answers": len(found), "valid": int(found.valid.sum()), "closest": int(found.closest.sum())}
+        {
+            "answers": len(found),
+            "valid": int(found.valid.sum()),
+            **{f"{group}: answers": len(found) for group in groups},
+            **{f"{group}: settled": settled for group in groups},
+        }
     )
 
 
@@ -145,7 +160,7 @@ def run_words(seed: int, rows: int) -> Counter:
     check_words(model, frame[:rows], options, asked, found)
     if not (asked["near_data"] or "integer" in options or {"slack", "max_features"} & set(asked)):  # else fewer rows
         attack_words(model, frame[:rows], frame[rows:], threat, asked, found, rng)
-    return counts("words", found)
+    return counts("words", found, wishes(threat, asked))
 
 
 def check_words(model, X, options, asked, found) -> None:

@@ -14,6 +14,7 @@ from holdfast.constraints import Triplets, knn_triplets
 from holdfast.solvers import LBFGS, ProjectedGradient
 from tests.conftest import UCI
 from tests.naive import paper_schedule
+from tests.sizes import FULL
 
 PL = Perturbation(tau=0.2, weight=20.0)
 
@@ -37,18 +38,19 @@ def test_projected_gradient_follows_the_paper_step_for_step(wine):
 @pytest.mark.data
 @pytest.mark.parametrize("solver", [ProjectedGradient(), None], ids=["paper", "default"])
 def test_australian_on_the_authors_splits(paper_data, data_folder, solver):
-    """Their own code: 84.47 ± 1.67 with these splits and parameters."""
+    """Their own code: 84.47 ± 1.67 with these splits and parameters; on the first four, their schedule gives 85.46."""
     X, y = paper_data("australian")
     with np.load(data_folder / "australian_authors_splits.npz") as splits:
         rounds = [{key: splits[key][r] for key in splits} for r in range(20)]
+    some = solver is not None and not FULL
     accuracy = []
-    for r in rounds:
+    for r in rounds[:4] if some else rounds:
         train, test = r["train_idx"], r["test_idx"]
         perturbation = Perturbation(tau=float(r["tau"]), weight=float(r["weight"]))
         learner = LMNN(mu=float(r["mu"]), perturbation=perturbation, solver=solver).fit(X[train], y[train])
         knn = KNeighborsClassifier(3).fit(learner.transform(X[train]), y[train])
         accuracy.append(knn.score(learner.transform(X[test]), y[test]))
-    assert 100 * np.mean(accuracy) == pytest.approx(84.47, abs=0.15)
+    assert 100 * np.mean(accuracy) == pytest.approx(85.46 if some else 84.47, abs=0.15)
 
 
 @pytest.mark.data
@@ -57,7 +59,7 @@ def test_australian_on_the_authors_splits(paper_data, data_folder, solver):
 def test_default_solver_against_the_paper_s_schedule(paper_data, name, perturbation):
     """As low an objective (within 1e-3), in at most a third of the gradient evaluations."""
     X, y = paper_data(name)
-    rows = np.random.default_rng(0).permutation(len(y))[: min(int(0.7 * len(y)), 800)]
+    rows = np.random.default_rng(0).permutation(len(y))[: min(int(0.7 * len(y)), 800 if FULL else 200)]
     X, y = X[rows], y[rows]
     fast = LMNN(perturbation=perturbation).fit(X, y)
     with warnings.catch_warnings():  # its 1000 iterations are not always enough

@@ -8,6 +8,7 @@ from sklearn.preprocessing import normalize
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from holdfast import LMNN, CertifiedKNeighborsClassifier, CertifiedPrototypeClassifier, FixedMetric, ProxyNCA
+from holdfast.solvers import LBFGS
 
 
 @parametrize_with_checks(
@@ -15,7 +16,7 @@ from holdfast import LMNN, CertifiedKNeighborsClassifier, CertifiedPrototypeClas
         CertifiedKNeighborsClassifier(),
         CertifiedKNeighborsClassifier(LMNN()),
         CertifiedPrototypeClassifier(),
-        CertifiedPrototypeClassifier(ProxyNCA(random_state=0)),
+        CertifiedPrototypeClassifier(ProxyNCA(solver=LBFGS(max_iter=10), random_state=0)),
     ]
 )
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")  # checks cut max_iter short

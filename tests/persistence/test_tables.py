@@ -9,10 +9,8 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import FeatureUnion, make_pipeline
 from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, StandardScaler
-from typer.testing import CliRunner
 
-from holdfast import audit, certify, load, save
-from holdfast.cli.app import app
+from holdfast import certify, load, save
 
 rng = np.random.default_rng(0)
 X = pd.DataFrame(
@@ -89,19 +87,3 @@ def test_a_model_that_was_changed_is_refused(tmp_path, name):
 def test_what_a_file_cannot_hold_is_said(tmp_path, model, words):
     with pytest.raises(ValueError, match=words):
         save(model, tmp_path / "m.holdfast")
-
-
-def test_the_command_line_takes_a_saved_table_model(tmp_path):
-    save(MODELS["one-hot"], tmp_path / "m.holdfast")
-    X.assign(answer=y).to_csv(tmp_path / "rows.csv", index=False)
-    files = [str(tmp_path / "m.holdfast"), str(tmp_path / "rows.csv")]
-    said = CliRunner().invoke(app, ["certify", *files, "--target", "answer"])
-    assert said.exit_code == 0, said.output
-    assert "predictions hold" in said.output
-    said = CliRunner().invoke(app, ["predict", *files])
-    assert said.exit_code == 0, said.output
-    assert len(said.stdout.split()) == 61
-    said = CliRunner().invoke(app, ["attack", *files])
-    assert said.exit_code != 0
-    result = audit(model=load(tmp_path / "m.holdfast"), X=X, y=y, reference=(X, y), budget=10)
-    assert result.certificates["yours"].radius.max() > 0

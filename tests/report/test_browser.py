@@ -151,12 +151,12 @@ CONTRAST = """() => {
 @pytest.mark.parametrize("page", [{"color_scheme": "light"}, {"color_scheme": "dark"}], indirect=True)
 def test_contrast_and_the_toggle(page, folder):
     paper = "getComputedStyle(document.body).backgroundColor"
+    scheme = page.evaluate("getComputedStyle(document.documentElement).colorScheme")
+    page.screenshot(path=folder / f"{scheme}.png", full_page=True)
     seen = []
     for _ in range(3):
         assert page.evaluate(CONTRAST) == []
         seen.append(page.evaluate(paper))
-        scheme = page.evaluate("getComputedStyle(document.documentElement).colorScheme")
-        page.screenshot(path=folder / f"{scheme}.png", full_page=True)
         page.locator("#theme").click()
     assert seen[0] == seen[2] != seen[1]
 

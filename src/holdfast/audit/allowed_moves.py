@@ -6,6 +6,7 @@ from functools import cached_property
 
 import numpy as np
 
+from holdfast.audit.distance import column_ranges
 from holdfast.certificates.columns import Columns
 from holdfast.certificates.norms import L1, L2, LInf
 from holdfast.certificates.threat import Threat
@@ -84,7 +85,7 @@ class AllowedMoves:
     def extent(self, X: np.ndarray) -> float:
         """The size of the diagonal of the box around the rows, over what may move: no two rows are farther."""
         moves = Threat(self.threat.norm, unit=self.threat.unit).moves(X.shape[1])
-        reach = np.where(self.frozen, 0.0, X.max(axis=0) - X.min(axis=0))
+        reach = np.where(self.frozen, 0.0, column_ranges(X))
         if isinstance(moves.norm, L1 | L2 | LInf):
             return float(moves.lengths(reach[None])[0])
         longest = np.linalg.eigvalsh(np.asarray(self.threat.norm, dtype=np.float64))[-1]

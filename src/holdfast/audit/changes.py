@@ -26,7 +26,8 @@ class ColumnRange:
 
     @classmethod
     def of(cls, values: np.ndarray) -> "ColumnRange":
-        """The range of some values."""
+        """The range of some values, gaps left out."""
+        values = values[np.isfinite(values)] if np.isfinite(values).any() else np.zeros(1)
         return cls(float(values.min()), float(values.max()), bool((values == np.round(values)).all()))
 
 
@@ -43,6 +44,7 @@ def largest_changes(
     Parameters
     ----------
     row, witness, scale : ndarrays of shape (n_features,)
+        What is missing in the row is missing in the witness, and does not move.
     names : list of str
     at_most : int
         How many to list; components below 5 % of the largest are never listed.
@@ -57,9 +59,10 @@ def largest_changes(
     others : int
         How many further features move at all.
     """
-    if not np.isfinite(witness).all():
+    gaps = np.isnan(row)
+    if not np.isfinite(witness[~gaps]).all():
         return [], 0
-    sd = (witness - row) / scale
+    sd = np.where(gaps, 0.0, witness - row) / scale
     size = np.abs(sd)
     order = np.argsort(-size, kind="stable")
     moved = int(np.count_nonzero(size > 1e-9 * size.max(initial=0.0)))
@@ -73,6 +76,25 @@ def largest_changes(
             change |= {"whole": own.whole, "outside": None if inside else [own.low, own.high]}
         listed.append(change)
     return listed, moved - len(listed)
+
+
+def cell_changes(before, after, names: list[str], scale: np.ndarray) -> list[dict]:
+    """The changes between two rows as the user has them: words first, then the largest of the numbers; gaps stay.
+
+    Examples
+    --------
+    >>> listed = cell_changes([20.0, "red", None], [21.5, "blue", None], ["age", "colour", "job"], np.ones(3))
+    >>> sentence(listed)
+    'change colour from red to blue and age from 20.0 to 21.5'
+    """
+    words, numbers = [], np.zeros((2, len(names)))
+    for k, pair in enumerate(zip(before, after, strict=True)):
+        if all(isinstance(value, int | float | np.number | np.bool_) for value in pair):
+            numbers[:, k] = pair
+        elif pair[0] is not None and str(pair[0]) != str(pair[1]):
+            old, new = (short_name(str(value)) for value in pair)
+            words.append({"feature": short_name(names[k]), "from": old, "to": new, "category": True})
+    return words + largest_changes(numbers[0], numbers[1], names, scale)[0]
 
 
 def sentence(listed: list[dict]) -> str:

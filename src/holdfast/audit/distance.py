@@ -1,5 +1,6 @@
 """Distances of rows from the data, and their nearest training rows."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -68,8 +69,29 @@ def voting_rows(model, matrix: np.ndarray) -> np.ndarray | None:
     return nearest(last.reference_ @ L.T, np.asarray(rows) @ L.T, last.voters_per_row(), last.n_jobs)
 
 
+def column_ranges(X: np.ndarray) -> np.ndarray:
+    """Largest minus smallest value of each column, gaps left out; 0 of a column that is empty."""
+    there = np.isfinite(X)
+    width = np.where(there, X, -np.inf).max(axis=0) - np.where(there, X, np.inf).min(axis=0)
+    return np.where(there.any(axis=0), width, 0.0)
+
+
+def filled(train: np.ndarray, rows: np.ndarray, words: Mapping[int, list]) -> tuple[np.ndarray, np.ndarray]:
+    """Training rows and others with medians in place of gaps, and codes of words as indicators: 1 if they differ."""
+    both = np.vstack([train, rows])
+    gaps = np.isnan(both)
+    if not gaps.any() and not words:
+        return train, rows
+    middle = [np.median(column[~gap]) if not gap.all() else 0.0 for column, gap in zip(both.T, gaps.T, strict=True)]
+    both = np.where(gaps, middle, both)
+    parts = [np.delete(both, list(words), axis=1)]
+    parts += [(both[:, [k]] == np.arange(len(known))) * np.sqrt(0.5) for k, known in words.items()]
+    together = np.hstack(parts)
+    return together[: len(train)], together[len(train) :]
+
+
 def extent(X: np.ndarray, scale: np.ndarray, frozen: np.ndarray) -> float:
     """The diagonal of the box around the rows, over what may move, in standard deviations: no two rows are farther."""
     movable = ~np.asarray(frozen, dtype=bool)
-    reach = (X.max(axis=0) - X.min(axis=0)) / scale
+    reach = column_ranges(X) / scale
     return float(np.linalg.norm(reach[movable])) if movable.any() else 0.0

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from holdfast.datasets.columns import MISSING
 from holdfast.numerics.formatting import short_name, significant
 
 if TYPE_CHECKING:
@@ -54,7 +55,7 @@ def column_effects(result: "AuditResult", keys: list[str]) -> dict:
 
 def _predict(result: "AuditResult", key: str, moved: np.ndarray, of: np.ndarray, order: np.ndarray, members: list[int]):
     """Labels after the shuffle; words of a data frame are shuffled too, which numbers cannot say."""
-    if result.rows_given is None or key != "yours" or not result.frozen[members].any():
+    if result.rows_given is None or key not in result.given_to or not result.frozen[members].any():
         return result.predict(key, moved, of)
     frame = result.rows_given.iloc[of].copy()
     for k in members:
@@ -94,6 +95,6 @@ def _category_columns(result: "AuditResult"):
             one_hot = result.X_test[:, groups[name]]
             yield name, categories, np.where(one_hot.any(axis=1), one_hot.argmax(axis=1), -1)
     elif result.rows_given is not None:
-        for k in result.words:
-            found, codes = np.unique(result.rows_given.iloc[:, k].astype(str), return_inverse=True)
-            yield result.feature_names[k], found.tolist(), codes
+        for k, known in result.words.items():
+            named = [MISSING if value is None or value != value else str(value) for value in known]
+            yield result.feature_names[k], named, result.X_test[:, k]

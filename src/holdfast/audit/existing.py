@@ -16,12 +16,15 @@ from holdfast.audit.explained import EXPLAINED, explain_rows
 from holdfast.audit.new_rows import read_new_rows, split_encoder
 from holdfast.audit.progress import StageProgress, no_progress
 from holdfast.audit.result import AuditResult
-from holdfast.audit.tables import certify_rows, deviations, match_labels
+from holdfast.audit.table_baselines import table_baselines
+from holdfast.audit.tables import certify_rows, match_labels
 from holdfast.certificates.certify import DEFAULT_BUDGET
 from holdfast.certificates.threat import Threat
+from holdfast.certificates.training_rows import deviations
 from holdfast.datasets.dataset import Dataset
 from holdfast.datasets.open import open_data
 from holdfast.datasets.table import row_names
+from holdfast.numerics.frames import as_pandas
 from holdfast.persistence import versions
 
 BASELINES = ("logistic", "knn")  # that are trained on the reference rows, to compare with
@@ -64,6 +67,8 @@ n_jobs, progress
         The model's key is ``"yours"``; with a reference, ``"logistic"`` and ``"knn"`` are trained on it.
     """
     began = time.perf_counter()
+    X, y = as_pandas(X), as_pandas(y)
+    reference = reference if reference is None else tuple(as_pandas(part) for part in reference)
     table, y, name, ids, numbers, notes = _labelled_rows(model, X, y, target, drop, id)
     encoder, part = split_encoder(model)
     inner: Any = part
@@ -78,9 +83,11 @@ n_jobs, progress
         origins, categories = list(names), np.isin(np.arange(len(names)), list(words))
     if reference is not None and len(reference) != 2:
         raise ValueError("reference must be a pair: the rows the model was trained on, and their labels.")
-    known = None
-    if reference is not None:
-        known = encoder.encode(reference[0]) if encoder is not None else _as_matrix(inner, reference[0])[1]
+    known = given_reference = None
+    if reference is not None and encoder is not None:
+        given_reference = known = encoder.encode(reference[0])
+    elif reference is not None:
+        given_reference, known, _, words = _as_matrix(inner, reference[0], words)
     data = matrix if known is None else known
     scale = _scale(inner, data, categories)
     allowed = allowed_moves(threat, names, categories, {} if encoder is None else category_groups(encoder), data, scale)
@@ -89,21 +96,29 @@ n_jobs, progress
     models = {"yours": inner}
     about = {"yours": "The model you have, as it is."}
     settings: dict = {"radius": radius, "budget": budget, "random_state": random_state}
-    if known is not None and not words:
+    # Words and gaps are not in the matrix: then the baselines take the table as well.
+    by_table = bool(encoder is None and (words or not np.isfinite(data).all()) and hasattr(table, "columns"))
+    if known is not None:
         y_known = match_labels(model, reference[1])
         training = Training(known, y_known, np.arange(len(known)), n_neighbors=n_neighbors, n_jobs=n_jobs)
+        tables = {}
+        if by_table:
+            tables = table_baselines(given_reference, y_known, set(words), n_neighbors, n_jobs)
         for candidate in choose_candidates(BASELINES):
-            fitted = candidate.fit(training)
-            models[candidate.key], methods[candidate.key] = fitted.model, candidate.method
-            about[candidate.key] = candidate.about
-            notes += [f"{candidate.method}: {warning}" for warning in fitted.warnings]
+            if by_table:
+                models[candidate.key] = tables[candidate.key]
+            else:
+                fitted = candidate.fit(training)
+                models[candidate.key] = fitted.model
+                notes += [f"{candidate.method}: {warning}" for warning in fitted.warnings]
+            methods[candidate.key], about[candidate.key] = candidate.method, candidate.about
     certificates = {}
-    given_reference = None if reference is None else known if encoder is not None else reference[0]
 
     def rows_of(key: str) -> tuple:
-        if key != "yours" or encoder is not None:
+        if encoder is not None or not (by_table or key == "yours"):
             return matrix, False, {}
-        return given, True, {} if known is None else {"reference": (given_reference, reference[1])}
+        own = {} if known is None or key != "yours" else {"reference": (given_reference, reference[1])}
+        return given, True, own
 
     for key, each in models.items():
         stage = f"Certifying and attacking: {methods[key]}"
@@ -145,6 +160,7 @@ n_jobs, progress
         test_rows=numbers,
         test_ids=ids,
         rows_given=None if given is matrix else given,
+        given_to=tuple(models) if by_table else ("yours",),
         trained_here=known is not None,
         allowed=allowed,
         dependence=told,
@@ -174,8 +190,11 @@ def _labelled_rows(model, X, y, target, drop, id):
     return X, match_labels(model, labels), "your rows", names, np.arange(1, len(labels) + 1), []
 
 
-def _as_matrix(model, X) -> tuple:
-    """Rows as the model takes them, and as numbers, words by their order; names; columns of words -> their values."""
+def _as_matrix(model, X, known: dict[int, list] | None = None) -> tuple:
+    """Rows as the model takes them, and as numbers, words by their codes; names; columns of words -> their values.
+
+    Words that ``known`` has keep their codes.
+    """
     if not hasattr(X, "columns"):
         matrix = np.asarray(X, dtype=np.float64)
         names = getattr(model, "feature_names_in_", None)
@@ -189,11 +208,11 @@ def _as_matrix(model, X) -> tuple:
         X = X[list(wanted)]
     columns, words = [], {}
     for k, c in enumerate(X.columns):
-        if X[c].dtype.kind in "biuf":
+        if X[c].dtype.kind in "biuf" and k not in (known or {}):
             columns.append(X[c].to_numpy(dtype=np.float64, na_value=np.nan))
             continue
         values = X[c].astype(object).tolist()
-        words[k] = [first for _, first in sorted({str(value): value for value in values}.items())]
+        words[k] = (known or {}).get(k) or [first for _, first in sorted({str(v): v for v in values}.items())]
         columns.append(coded(values, words[k]))
     matrix = np.column_stack(columns)
     given = X if words or wanted is not None else matrix

@@ -131,7 +131,7 @@ def explain_rows(
     given = result.X_test if result.rows_given is None or not own else result.rows_given
     known = reference if own else (with_names(result.X_train, model), result.y_train)
     data = np.vstack([result.X_train, result.X_test])
-    whole = (data == np.round(data)).all(axis=0) & ~result.frozen
+    whole = (np.isnan(data) | (data == np.round(data))).all(axis=0) & ~result.frozen
     threat = _threat(result, own and result.encoder is None, np.flatnonzero(whole))
     some = given.iloc[chosen] if hasattr(given, "iloc") else with_names(given[chosen], model)
 

@@ -25,11 +25,15 @@ def metrics_and_margins(result: "AuditResult", keys: list[str]) -> dict:
     frozen = np.asarray(result.frozen, dtype=bool)
     matrices, margins = {}, {}
     for key in keys:
+        given = result.rows_given is not None and key in result.given_to  # then X_train holds codes of words
         known = (with_names(result.X_train, result.models[key]), result.y_train) if result.trained_here else None
+        known = None if given else known
         voter = _as_vote(result.models[key], known)
         if voter is not None:
             matrices[key] = input_metric(voter, result.scale)
-            found = input_margins(voter, result.X_test, np.asarray(result.y_test), result.scale, frozen)
+            found = None
+            if voter.encoding.keeps_rows:  # a margin is of rows of numbers
+                found = input_margins(voter, result.X_test, np.asarray(result.y_test), result.scale, frozen)
             if found is not None:
                 margins[key] = found
     learned = {key: M for key, M in matrices.items() if _is_learned(result.models[key])}
@@ -43,7 +47,9 @@ def _as_vote(model, reference) -> NeighborVoter | None:
         voter = voter_for(model, reference)
     except (TypeError, ValueError):
         return None
-    return voter if isinstance(voter, NeighborVoter) else None
+    if not isinstance(voter, NeighborVoter) or voter.encoding.warps:  # behind a monotone map there is no one matrix
+        return None
+    return voter
 
 
 def _margin_histograms(margins: dict[str, np.ndarray]) -> dict | None:

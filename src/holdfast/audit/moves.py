@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from holdfast.audit.changes import ColumnRange, largest_changes, sentence
-from holdfast.audit.distance import data_distance, voting_rows
+from holdfast.audit.distance import data_distance, filled, voting_rows
 from holdfast.numerics.formatting import short_name, significant
 
 if TYPE_CHECKING:
@@ -19,8 +19,8 @@ def feature_moves(result: "AuditResult", certificates: dict) -> dict:
     """Mean size of the shortest moves found, feature by feature; the features that move most come first."""
     moves, models = [], {}
     for certificate in certificates.values():
-        attacked = np.isfinite(certificate.adversarial).all(axis=1)
-        move = np.abs(certificate.adversarial[attacked] - result.X_test[attacked])
+        attacked = np.isfinite(certificate.upper)
+        move = np.nan_to_num(np.abs(certificate.adversarial[attacked] - result.X_test[attacked]))  # gaps stay
         moves.append((move, move / result.scale))
     movable = ~np.asarray(result.frozen, dtype=bool)
     reach = np.max([sd.mean(axis=0) if len(sd) else np.zeros(sd.shape[1]) for _, sd in moves], axis=0)
@@ -57,7 +57,8 @@ class Listing:
         self.extent = result.extent
         self.distance = None
         if result.trained_here:
-            self.distance = data_distance(result.X_train / result.scale, result.X_test / result.scale)
+            words = {k: known for k, known in result.words.items() if not result.encoder}
+            self.distance = data_distance(*filled(result.X_train / result.scale, result.X_test / result.scale, words))
         ranges = np.vstack([result.X_train, result.X_test])
         self.ranges = [ColumnRange.of(column) for column in ranges.T]
 
@@ -96,7 +97,8 @@ class Listing:
         result = self.result
         certificate = result.certificates[key]
         witness = certificate.adversarial[row]
-        categories, rest = result.changed_categories(row, witness) if np.isfinite(witness).all() else ([], witness)
+        found = np.isfinite(certificate.upper[row])
+        categories, rest = result.changed_categories(row, witness) if found else ([], witness)
         numbers, others = largest_changes(
             result.X_test[row], rest, result.feature_names, result.scale, ranges=self.ranges
         )

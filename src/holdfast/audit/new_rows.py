@@ -72,7 +72,7 @@ def split_encoder(model) -> tuple[TableEncoder | None, object]:
     return None, model
 
 
-def read_new_rows(model, X, allow_unknown: bool = False, tables: bool = False) -> NewRows:
+def read_new_rows(model, X, allow_unknown: bool = False) -> NewRows:
     """Encode a table for a model, after a check of its columns and values.
 
     Columns of a data frame go by name, if the model knows names: a missing (or renamed) one is refused, others are
@@ -85,10 +85,8 @@ def read_new_rows(model, X, allow_unknown: bool = False, tables: bool = False) -
     X : data frame or array
     allow_unknown : bool, default=False
         Go on with such values, and count them; see :meth:`holdfast.datasets.TableEncoder.transform_new`. Only for
-        models that begin with an encoder: others have no median to put there.
-    tables : bool, default=False
-        Whether a data frame will do where the model takes words and gaps by itself (a ``ColumnTransformer``, say); it
-        refuses what it does not know.
+        models that begin with such an encoder: others have no median to put there, or (a ``ColumnTransformer``, say)
+        take words and gaps by themselves, and refuse what they do not know.
 
     Returns
     -------
@@ -100,21 +98,16 @@ def read_new_rows(model, X, allow_unknown: bool = False, tables: bool = False) -
     if encoder is not None:
         matrix, unknown = encoder.transform_new(X, allow_unknown)
         return NewRows(matrix, unknown, ignored, reordered)
-    if tables and names is not None and hasattr(X, "columns") and _takes_words(inner):
-        return NewRows(X[list(names)], [], ignored, reordered)
-    if hasattr(X, "columns") and _takes_words(inner):
-        raise ValueError(
-            "This command takes models of numbers, but the model encodes words and gaps by itself: use holdfast "
-            "predict, certify or audit --model, or in Python holdfast.attack and holdfast.counterfactuals."
-        )
+    if hasattr(X, "columns") and takes_words(inner):
+        return NewRows(X if names is None else X[list(names)], [], ignored, reordered)
     return NewRows(_numbers(inner, X, names), [], ignored, reordered)
 
 
-def _takes_words(model) -> bool:
+def takes_words(model) -> bool:
     """True if the first step makes numbers of words or gaps by itself."""
     first = model[0] if isinstance(model, Pipeline) else model
     return isinstance(first, (ColumnTransformer, OneHotEncoder, OrdinalEncoder, SimpleImputer)) or (
-        isinstance(first, Pipeline) and _takes_words(first)
+        isinstance(first, Pipeline) and takes_words(first)
     )
 
 

@@ -71,6 +71,8 @@ class AuditResult:
         Names of the rows, if they have names.
     rows_given : data frame or None
         The test rows as the model takes them, if that is not X_test.
+    given_to : tuple of str
+        Keys of the models that take rows_given.
     trained_here : bool
         True if X_train is what models were trained on; else it is X_test itself.
     allowed : AllowedMoves or None
@@ -111,6 +113,7 @@ class AuditResult:
     test_ids: np.ndarray | None = None
     train_ids: np.ndarray | None = None
     rows_given: Any = None
+    given_to: tuple[str, ...] = ("yours",)
     trained_here: bool = True
     allowed: AllowedMoves | None = None
     dependence: list[ColumnDependence] = field(default_factory=list)
@@ -166,7 +169,7 @@ class AuditResult:
             The test rows they are moved from.
         """
         model = self.models[which]
-        if self.rows_given is None or which != "yours":
+        if self.rows_given is None or which not in self.given_to:
             return model.predict(with_names(rows, model))
         frame = self.rows_given.iloc[of].copy()
         for k in np.flatnonzero(~self.frozen).tolist():
@@ -181,7 +184,7 @@ class AuditResult:
 
     def as_numbers(self, which: str, found: np.ndarray, of: np.ndarray) -> np.ndarray:
         """Moved rows of a certificate of a model, like ``X_test[of]``."""
-        words = self.words if which == "yours" else {}
+        words = self.words if which in self.given_to else {}
         if not words and self.rows_given is None:
             return np.asarray(found, dtype=np.float64)
         return cells_as_numbers(found, self.X_test[of], self.frozen, words)

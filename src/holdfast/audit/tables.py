@@ -5,8 +5,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-from sklearn.pipeline import Pipeline
-from sklearn.preprocessing import StandardScaler
 
 from holdfast.attacks.attack import Attack, attack
 from holdfast.audit.distance import saved_data_distance
@@ -14,6 +12,7 @@ from holdfast.audit.new_rows import NewRows, read_new_rows, split_encoder
 from holdfast.certificates.certificate import Certificate
 from holdfast.certificates.certify import DEFAULT_BUDGET, certify
 from holdfast.certificates.threat import Threat
+from holdfast.certificates.training_rows import deviations
 from holdfast.datasets import ReadOptions
 from holdfast.datasets.catalogue import CATALOGUE
 from holdfast.datasets.encoder import TableEncoder
@@ -24,15 +23,9 @@ from holdfast.numerics.frames import with_names
 DEVIATIONS = "standard deviations of the training rows"
 
 
-def to_matrix(model, X, allow_unknown: bool = False) -> np.ndarray:
-    """Encode a table as the matrix of numbers that the certified part of a model takes; see :func:`read_new_rows`."""
+def to_matrix(model, X, allow_unknown: bool = False):
+    """A table as the rows that the certified part of a model takes; see :func:`read_new_rows`."""
     return X.matrix if isinstance(X, NewRows) else read_new_rows(model, X, allow_unknown).matrix
-
-
-def deviations(model) -> np.ndarray | None:
-    """The standard deviation of each feature, if the certified part of a model begins by dividing by it."""
-    first = model[0] if isinstance(model, Pipeline) else None
-    return first.scale_ if isinstance(first, StandardScaler) else None
 
 
 def certify_rows(
@@ -54,8 +47,9 @@ def certify_rows(
     Parameters
     ----------
     model : fitted classifier
-        Behind the encoder. If it does not begin with a ``StandardScaler``, and there is no ``unit``, radii are in the
-        units of the rows.
+        Behind the encoder. If it does not begin by dividing by standard deviations
+        (:func:`~holdfast.certificates.training_rows.deviations`), and there is no ``unit``, radii are in the units of
+        the rows.
     rows : ndarray or data frame of shape (n_rows, n_features)
     unit : ndarray of shape (n_features,), optional
         Standard deviations; by default those the model divides by.

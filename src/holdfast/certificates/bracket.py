@@ -253,7 +253,8 @@ def changes(voter: Voter, rows: np.ndarray, moved: np.ndarray, codes: np.ndarray
     """
     if not len(moved):
         return np.zeros(0, bool)
-    changed = voter.predict(moved) != codes
+    batch = moved if len(moved) > 1 else np.repeat(moved, 2, axis=0)  # one row is no batch to a matrix product
+    changed = voter.predict(batch)[: len(moved)] != codes
     if not changed.any():
         return changed
     way = voter.fold.ways(rows, moved)

@@ -134,6 +134,7 @@ def certify(
     y = None if y is None else np.asarray(y)
     if y is not None and y.shape != (len(rows),):
         raise ValueError(f"y must have shape ({len(rows)},); got {y.shape}.")
+    reading.check_rows(rows)
     found = bracket_threat(voter, reading, rows, effort, attacked, _printer(verbose, progress))
     radius = np.where(voter.same_as_given(X, found.codes), found.radius, 0.0)
     adversarial, upper = _witnesses(voter, X, found)

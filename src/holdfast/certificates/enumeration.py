@@ -44,6 +44,7 @@ def bracket_threat(
     ----------
     voter : Voter
     reading : Reading
+        Whose ``check_rows`` has seen the rows.
     rows : ndarray of shape (m, d)
     effort : Effort
     attacked : int ndarray, optional
@@ -51,7 +52,6 @@ def bracket_threat(
     progress : callable, optional
         Called with the number of rows done and of all rows.
     """
-    reading.check_rows(rows)
     with single_threaded_blas():  # once, in place of once for each call of predict
         codes = voter.predict(rows)
         chosen = np.arange(len(rows)) if attacked is None else np.flatnonzero(np.isin(codes, attacked))

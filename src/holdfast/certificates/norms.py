@@ -144,9 +144,9 @@ class Ellipsoid(Norm):
         """``‖aᵀ|C⁻ᵀ|‖₂`` of each row."""
         return np.linalg.norm(A @ np.abs(self._to_input()), axis=1)
 
-    def restricted(self, free: np.ndarray) -> "Ellipsoid":
-        """The same norm on moves that are zero outside the columns ``free``."""
-        return Ellipsoid(np.asarray(self.A0)[np.ix_(free, free)])
+    def restricted(self, free: np.ndarray) -> Norm:
+        """The same norm on moves that are zero outside the columns ``free``; where there are none, all norms agree."""
+        return L2() if free.size == 0 else Ellipsoid(np.asarray(self.A0)[np.ix_(free, free)])
 
     def _factor(self) -> np.ndarray:
         """C with ``A0 = CCᵀ``."""

@@ -4,8 +4,12 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
+from sklearn.compose import ColumnTransformer
+from sklearn.impute import SimpleImputer
 from sklearn.pipeline import Pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, StandardScaler
+
+from holdfast.certificates.folding.steps import column_numbers, does_nothing
 
 if TYPE_CHECKING:
     from holdfast.certificates.threat import Threat
@@ -17,8 +21,8 @@ def fitted_threat(threat: "Threat", model, reference, names) -> "Threat":
     """The threat with numbers in place of words, from the rows of training if they are known.
 
     Known are rows given as ``reference``, the rows that a classifier without steps before it stores, and the standard
-    deviations of a ``StandardScaler`` that stands first. Otherwise the threat stays as it is, and reading it says what
-    is missing.
+    deviations by which the model itself divides (:func:`deviations`). Otherwise the threat stays as it is, and reading
+    it says what is missing.
     """
     if not threat.needs_rows:
         return threat
@@ -31,10 +35,47 @@ def fitted_threat(threat: "Threat", model, reference, names) -> "Threat":
 
             rows = DataFrame(rows, columns=[str(name) for name in names])
         return threat.fitted_to(rows)
+    own = deviations(model) if isinstance(threat.unit, str) and threat.unit == "std" else None
+    return threat if own is None else type(threat)(**threat.get_params() | {"unit": own})
+
+
+def deviations(model) -> np.ndarray | None:
+    """The standard deviation of each column, if a pipeline divides by it before anything else; None if it does not.
+
+    That is a ``StandardScaler`` that stands first, or first (but for a ``SimpleImputer``) in each part of a
+    ``ColumnTransformer`` that takes numbers. Columns that are encoded or left out have 1.
+    """
     first = model[0] if isinstance(model, Pipeline) else None
-    if threat.unit == "std" and isinstance(first, StandardScaler) and first.scale_ is not None:
-        return type(threat)(**threat.get_params() | {"unit": first.scale_})
-    return threat
+    if isinstance(first, StandardScaler):
+        return first.scale_
+    if not isinstance(first, ColumnTransformer):
+        return None
+    n, found = first.n_features_in_, np.ones(first.n_features_in_)
+    scaled = False
+    for _, part, columns in first.transformers_:
+        at = column_numbers(columns, getattr(first, "feature_names_in_", None), n)
+        if not at or (isinstance(part, str) and part == "drop"):
+            continue
+        scaler = _first_at_work(part)
+        if isinstance(scaler, OneHotEncoder | OrdinalEncoder):
+            continue
+        # Indicators of gaps stand behind the columns.
+        if not isinstance(scaler, StandardScaler) or scaler.scale_ is None or len(scaler.scale_) < len(at):
+            return None
+        found[at], scaled = scaler.scale_[: len(at)], True
+    return found if scaled else None
+
+
+def _first_at_work(step):
+    """The first step of a pipeline that does more than fill gaps; None if filling leaves columns out."""
+    for each in [each for _, each in step.steps] if isinstance(step, Pipeline) else [step]:
+        if isinstance(each, SimpleImputer):
+            filled = np.asarray(each.statistics_)
+            if filled.dtype.kind == "f" and np.isnan(filled).any():
+                return None
+        elif not does_nothing(each):
+            return each
+    return None
 
 
 def widths(X, unit):

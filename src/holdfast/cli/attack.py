@@ -14,6 +14,9 @@ def attack_command(
     data: Rows,
     out: Out = None,
     id: common.Id = None,
+    encoding: common.Encoding = None,
+    decimal: common.Decimal = None,
+    thousands: common.Thousands = None,
     radius: common.Radius = 0.5,
     threat: common.ThreatFile = None,
     budget: common.Budget = 2000,
@@ -33,18 +36,20 @@ def attack_command(
         holdfast attack loans.holdfast new.csv --threat applicants.toml
     """
     with stops_at_once():
+        import numpy as np
         from pandas import DataFrame
 
         from holdfast.attacks.attack import attack
         from holdfast.audit.new_rows import read_new_rows, split_encoder
         from holdfast.audit.tables import attack_table, matrix_names, read_frame
+        from holdfast.datasets import ReadOptions
         from holdfast.numerics.frames import with_names
         from holdfast.persistence import load
 
     common.check_file(out, force)
     loaded = load(model)
     moves, allowed = (None, []) if threat is None else common.read_threat(threat, loaded)
-    table = read_frame(data)[0]
+    table = read_frame(data, ReadOptions(encoding, decimal, thousands))[0]
     rows = read_new_rows(loaded, table if id is None else table.drop(columns=id, errors="ignore"), allow_unknown)
     with common.progress_bars(quiet=json) as progress:
         progress("Attacking", 0, 1)
@@ -54,7 +59,8 @@ def attack_command(
             inner = split_encoder(loaded)[1]
             found = attack(inner, with_names(rows.matrix, inner), threat=moves, budget=budget, n_jobs=jobs)
     names = matrix_names(loaded, rows.matrix.shape[1])
-    frame = DataFrame(found.adversarial, columns=names)
+    moved = np.asarray(found.adversarial, dtype=object)
+    frame = DataFrame(moved, columns=names).infer_objects()
     for position, (name, column) in enumerate(
         (("prediction", found.prediction), ("changed_to", found.changed_to), ("size", found.size))
     ):
@@ -74,7 +80,7 @@ def attack_command(
                 "prediction": found.prediction,
                 "changed_to": found.changed_to,
                 "features": names,
-                "adversarial": found.adversarial,
+                "adversarial": moved,
                 **rows.to_dict(),
                 **({"threat": allowed} if allowed else {}),
             }
@@ -83,25 +89,26 @@ def attack_command(
         print_notes([*rows.notes(), *allowed], err=common.is_stream(out))
         if common.is_stream(out):
             return
-        _print_attack(loaded, rows.matrix, found, names, changed, radius)
+        _print_attack(loaded, rows.matrix, found, names, changed, radius, common.row_labels(frame))
         print_line(f"All rows: {out}" if out is not None else "All rows: --out FILE, or --json.")
 
 
-def _print_attack(model, rows, found, names: list[str], changed: float, radius: float) -> None:
+def _print_attack(model, rows, found, names: list[str], changed: float, radius: float, labels: list[str]) -> None:
     """Print the share of changed answers, and the moves that change the easiest ones."""
     import numpy as np
 
-    from holdfast.audit.changes import largest_changes, sentence
+    from holdfast.audit.changes import cell_changes, sentence
     from holdfast.audit.new_rows import split_encoder
-    from holdfast.audit.tables import deviations
+    from holdfast.certificates.training_rows import deviations
     from holdfast.numerics.formatting import percent
 
     print_line(f"{percent(changed)} of {len(rows):,} answers were changed by a move of up to {radius:g}.")
     print_line("The easiest to change:")
     scale = deviations(split_encoder(model)[1])
     scale = np.ones(rows.shape[1]) if scale is None else scale
+    before, after = np.asarray(rows, dtype=object), np.asarray(found.adversarial, dtype=object)
     for row in np.argsort(found.size, kind="stable")[:_SHOWN]:
         if np.isfinite(found.size[row]):
-            move = sentence(largest_changes(rows[row], found.adversarial[row], names, scale)[0])
+            move = sentence(cell_changes(before[row], after[row], names, scale))
             answers = f"{found.prediction[row]} becomes {found.changed_to[row]}"
-            print_line(f"  row {row + 1}, {found.size[row]:.3g}: {answers}; {move}")
+            print_line(f"  row {labels[row]}, {found.size[row]:.3g}: {answers}; {move}")

@@ -53,7 +53,7 @@ def certify_command(
     loaded = load(model)
     moves, allowed = (None, []) if threat is None else common.read_threat(threat, loaded)
     table, y = read_labelled(loaded, data, target, ReadOptions(encoding, decimal, thousands))
-    rows = read_new_rows(loaded, table if id is None else table.drop(columns=id, errors="ignore"), allow_unknown, True)
+    rows = read_new_rows(loaded, table if id is None else table.drop(columns=id, errors="ignore"), allow_unknown)
     with common.progress_bars(quiet=json) as progress:
         options: dict = {"budget": budget, "n_jobs": jobs, "progress": lambda n, of: progress("Certifying", n, of)}
         if moves is None:
@@ -82,12 +82,13 @@ def certify_command(
         say(f"{percent(right)} are right and hold: the certified accuracy.")
     if common.is_stream(out):
         return
+    labels = common.row_labels(frame)
     print_line(f"Radii are in {found.units}; the least certain rows:")
     print_table(
         dict.fromkeys(("row", "prediction", "no move below", "a move that changes it"), "right"),
         [
             (
-                str(row + 1) if "id" not in frame else f"{row + 1} ({frame['id'][row]})",
+                labels[row],
                 str(found.prediction[row]),
                 f"{found.radius[row]:.4g}",
                 f"{found.upper[row]:.4g}",

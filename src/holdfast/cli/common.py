@@ -208,12 +208,14 @@ def no_word(value: str) -> str | None:
 def read_threat(path: Path, model):
     """The threat of a file on the columns of the table, for the encoded rows of a saved model; and its sentences."""
     from holdfast.audit.allowed_moves import category_groups
-    from holdfast.audit.new_rows import split_encoder
+    from holdfast.audit.new_rows import split_encoder, takes_words
     from holdfast.audit.tables import matrix_names
     from holdfast.certificates.threat import Threat
 
     threat = Threat.from_file(path)
     encoder, inner = split_encoder(model)
+    if takes_words(inner):  # it reads a threat on its own columns
+        return threat, threat.describe()
     names = matrix_names(model, getattr(inner, "n_features_in_", 0))
     return threat.encoded(names, {} if encoder is None else category_groups(encoder)), threat.describe()
 
@@ -254,6 +256,14 @@ def number_rows(frame, table, id: str | None = None):
     if names is not None:
         frame.insert(1, "id", names, allow_duplicates=True)
     return frame
+
+
+def row_labels(frame) -> list[str]:
+    """The rows of :func:`number_rows` as they are printed: ``7``, or with a name ``7 (Bern)``."""
+    numbers = [str(row) for row in range(1, len(frame) + 1)]
+    if frame.columns[1] != "id":
+        return numbers
+    return [f"{row} ({name})" for row, name in zip(numbers, frame.iloc[:, 1], strict=True)]
 
 
 def write_frame(frame, path: Path) -> None:

@@ -27,6 +27,10 @@ def explain_command(
     max_features: Annotated[int | None, typer.Option(help="At most so many features change.", min=1)] = None,
     slack: Annotated[float, typer.Option(help="The answer holds within this distance of the point.", min=0)] = 0.0,
     out: Out = None,
+    id: common.Id = None,
+    encoding: common.Encoding = None,
+    decimal: common.Decimal = None,
+    thousands: common.Thousands = None,
     budget: common.Budget = 2000,
     allow_unknown: common.AllowUnknown = False,
     jobs: common.Jobs = None,
@@ -50,6 +54,8 @@ def explain_command(
         from holdfast.audit.new_rows import read_new_rows, split_encoder
         from holdfast.audit.table_columns import in_table_columns
         from holdfast.audit.tables import matrix_names, read_frame
+        from holdfast.datasets import ReadOptions
+        from holdfast.datasets.table import row_names
         from holdfast.explanations import counterfactuals
         from holdfast.explanations.entry import entry_data
         from holdfast.numerics.frames import with_names
@@ -57,8 +63,8 @@ def explain_command(
 
     common.check_file(out, force)
     loaded = load(model)
-    frame = read_frame(data)[0]
-    rows = read_new_rows(loaded, frame, allow_unknown)
+    frame = read_frame(data, ReadOptions(encoding, decimal, thousands))[0]
+    rows = read_new_rows(loaded, frame if id is None else frame.drop(columns=id, errors="ignore"), allow_unknown)
     if not len(rows.matrix):
         raise ValueError("There are no rows to explain.")
     encoder, inner = split_encoder(loaded)
@@ -71,7 +77,8 @@ def explain_command(
             n_jobs=jobs,
         )  # fmt: skip
     found = replace(found, columns=names) if encoder is None else in_table_columns(found, encoder)
-    entries = [{**entry_data(found, entry), "row": int(found.row[entry]) + 1} for entry in range(len(found))]
+    labels, ids = common.row_labels(common.number_rows(frame, frame, id)), row_names(frame, id)
+    entries = [_entry(entry_data(found, entry), int(row), ids) for entry, row in enumerate(found.row)]
     if out is not None:
         common.write_frame(_lines(entries), out)
     if json:
@@ -83,9 +90,18 @@ def explain_command(
         f"{int(found.valid.sum()):,} answers for {len(rows.matrix):,} rows, each checked by the model; "
         f"{int(found.closest.sum()):,} are proven to be the closest."
     )
-    for entry in entries[: _SHOWN * n]:
-        print_line(f"  row {entry['row']}: {entry['sentence']}")
+    already = int((found.status[::n] == "already").sum())
+    if already:
+        print_line(f"{already:,} rows have that answer already.")
+    for entry in [entry for entry in entries if entry["status"] != "already"][: _SHOWN * n]:
+        print_line(f"  row {labels[entry['row'] - 1]}: {entry['sentence']}")
     print_line(f"All changes: {out}" if out is not None else "All rows: --out FILE, or --json.")
+
+
+def _entry(told: dict, row: int, ids) -> dict:
+    """One answer with the number of its row in the table, and its name, if it has one."""
+    named = {} if ids is None else {"id": ids[row]}
+    return {"row": row + 1, **named, **{key: value for key, value in told.items() if key != "row"}}
 
 
 def _label(classes, target: str | None):
@@ -101,25 +117,34 @@ def _threat(model, path: Path | None, names: list[str], frame):
     import numpy as np
 
     from holdfast.audit.new_rows import split_encoder
-    from holdfast.audit.tables import deviations
     from holdfast.certificates.threat import Threat
+    from holdfast.certificates.training_rows import deviations
 
     encoder, inner = split_encoder(model)
-    kinds = {str(name): kind for name, kind in frame.dtypes.items()}
-    whole = [k for k, name in enumerate(names) if getattr(kinds.get(name), "kind", "f") in "iu"]
+    whole = [k for k, name in enumerate(names) if name in frame.columns and _is_whole(frame[name])]
     if path is not None:
         given = common.read_threat(path, model)[0]
         missing = {"integer": whole or None, "unit": deviations(inner)}
         return Threat(**given.get_params() | {name: v for name, v in missing.items() if getattr(given, name) is None})
-    fixed = np.zeros(len(names), bool) if encoder is None else np.asarray(encoder.frozen_)
+    fixed = None if encoder is None else np.asarray(encoder.frozen_)
     return Threat(unit=deviations(inner), frozen=fixed, integer=whole or None)
+
+
+def _is_whole(column) -> bool:
+    """True for a column of whole numbers; with gaps a reader makes them floats."""
+    kind = getattr(column.dtype, "kind", "O")
+    if kind in "iu" or kind != "f":
+        return kind in "iu"
+    known = column.dropna()
+    return 0 < len(known) < len(column) and bool((known == known.round()).all())
 
 
 def _lines(entries: list[dict]):
     """One line for every change; one for a row without."""
     from pandas import DataFrame
 
-    about = ("row", "number", "prediction", "target", "status", "size", "lower_bound", "closest")
+    about = [*(("row", "id") if "id" in entries[0] else ("row",)), "number", "prediction", "target", "status"]
+    about += ["size", "lower_bound", "closest"]
     nothing = [{"column": None, "from": None, "to": None}]
     return DataFrame(
         [

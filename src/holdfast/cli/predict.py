@@ -52,7 +52,7 @@ def predict_command(
     common.check_file(out, force)
     loaded = load(model)
     table = read_frame(data, ReadOptions(encoding, decimal, thousands))[0]
-    rows = read_new_rows(loaded, table if id is None else table.drop(columns=id, errors="ignore"), allow_unknown, True)
+    rows = read_new_rows(loaded, table if id is None else table.drop(columns=id, errors="ignore"), allow_unknown)
     labels = predict_table(loaded, rows)
     frame = DataFrame({"prediction": labels})
     share = vote_share(loaded, rows)

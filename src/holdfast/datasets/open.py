@@ -11,6 +11,7 @@ from holdfast.datasets.formats import SUFFIXES, ReadOptions
 from holdfast.datasets.formats.source import STDIN
 from holdfast.datasets.load import load_dataset
 from holdfast.datasets.table import frame_dataset, read_table
+from holdfast.numerics.frames import as_pandas
 
 
 def open_data(
@@ -37,6 +38,7 @@ def open_data(
     """
     if isinstance(data, Dataset):
         return data
+    data = as_pandas(data)
     if hasattr(data, "columns"):
         return frame_dataset(data, target, drop=drop, id=id, drop_unlabelled=drop_unlabelled)
     if isinstance(data, np.ndarray):

@@ -6,15 +6,14 @@ import numpy as np
 
 from holdfast.certificates.threat import Threat
 from holdfast.certificates.voting import Voter
+from holdfast.numerics.frames import as_pandas
 
 
 def as_rows(X):
     """X as a table: one row may be a series, and a table of polars becomes one of pandas."""
     if hasattr(X, "iloc") and X.ndim == 1:
         return X.to_frame().T.infer_objects()
-    if hasattr(X, "columns") and not hasattr(X, "iloc") and hasattr(X, "to_pandas"):
-        return X.to_pandas()
-    return X
+    return as_pandas(X)
 
 
 def keep_kinds(threat: Threat, X) -> Threat:

@@ -10,6 +10,7 @@ from holdfast.constraints.search import nearest
 from holdfast.models.base import VotingClassifier
 from holdfast.models.checks import check_n_neighbors
 from holdfast.models.pruning import prune
+from holdfast.numerics.frames import plain_labels
 from holdfast.parameters import check_count, check_number
 
 
@@ -77,6 +78,7 @@ class CertifiedKNeighborsClassifier(VotingClassifier):
         The learner learns from a Dask collection where its rows are. Then the rows are brought here, up to 2 GB of
         them: wherever neighbours vote, they must be.
         """
+        y = plain_labels(y)
         source = X, y
         X, y = validate_data(self, *backend_for(X).reference(X, y), dtype=np.float64)
         check_classification_targets(y)

@@ -6,6 +6,7 @@ from sklearn.utils.validation import validate_data
 
 from holdfast.backends import backend_for
 from holdfast.models.base import VotingClassifier
+from holdfast.numerics.frames import plain_labels
 
 
 class CertifiedPrototypeClassifier(VotingClassifier):
@@ -44,6 +45,7 @@ class CertifiedPrototypeClassifier(VotingClassifier):
 
         The rows of a Dask collection stay where they are.
         """
+        y = plain_labels(y)
         source = X, y
         X, y = validate_data(self, *backend_for(X).class_means(X, y), dtype=np.float64)
         check_classification_targets(y)

@@ -26,6 +26,22 @@ def with_names(rows, estimator):
     return DataFrame(rows, columns=names)
 
 
+def as_pandas(X):
+    """A table, or a column, of another library (polars) as one of pandas; anything else as it is."""
+    return X.to_pandas() if hasattr(X, "to_pandas") and not hasattr(X, "iloc") else X
+
+
+def plain_labels(y):
+    """Labels of pandas' nullable types as numpy has them: whole numbers stay whole, and True and False stay so.
+
+    scikit-learn makes floats of them. Anything else, and labels with gaps, is returned as it is.
+    """
+    kind = getattr(getattr(y, "dtype", None), "numpy_dtype", None)
+    if kind is None or kind.kind not in "biu" or y.isna().any():
+        return y
+    return y.to_numpy(dtype=kind)
+
+
 def precisions(rows) -> list[str]:
     """Names of the kinds of floating-point numbers in a table, such as ``float32``: of every column of a frame.
 

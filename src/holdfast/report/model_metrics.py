@@ -10,11 +10,12 @@ from holdfast.geometry import adversarial_margin
 def input_metric(voter: NeighborVoter, scale: np.ndarray) -> np.ndarray:
     """``M`` over the features in units of ``scale``, the steps before the metric folded in.
 
-    With a ``Normalizer`` among the steps this is the metric after it, in the directions before it.
+    With a ``Normalizer`` among the steps this is the metric after it, in the directions before it. Of a model that
+    takes words and gaps, this is the metric over the columns, 0 for those of words.
     """
     fold = voter.fold
     L = fold.before.W if fold.after is None else fold.after.W @ fold.before.W
-    L = L * scale
+    L = L[:, : len(scale)] * scale
     return L.T @ L
 
 

@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from holdfast.learners import MetricLearner
 from holdfast.learners.ranges import Ranges
+from holdfast.numerics.frames import plain_labels
 from holdfast.parameters import check_count
 from holdfast.search.candidate import Candidate, results_table
 from holdfast.search.draw import draw_candidates
@@ -134,6 +135,7 @@ class PerturbationSearchCV(ClassifierMixin, MetaEstimatorMixin, TransformerMixin
 
     def fit(self, X, y):
         """Draw, fit, score; then fit the best on all rows."""
+        y = plain_labels(y)
         stages = self._check()
         X, y = validate_data(self, X, y, dtype=np.float64, order="C")
         check_classification_targets(y)

@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from holdfast.backends import refuse_collection
 from holdfast.certificates.certify import certify
 from holdfast.learners import Euclidean
+from holdfast.numerics.frames import plain_labels
 from holdfast.parameters import check_count, check_number
 from holdfast.search.families import FAMILIES, Facts, Family, Given
 from holdfast.search.margins import largest_tau
@@ -136,6 +137,7 @@ class RobustClassifierCV(ClassifierMixin, BaseEstimator):
         """Try the candidates, and fit the best to all rows."""
         families, weight = self._check()
         refuse_collection(type(self).__name__, X)
+        y = plain_labels(y)
         source = X
         X, y = validate_data(self, X, y, dtype=np.float64, order="C", ensure_min_samples=2)
         check_classification_targets(y)

@@ -15,7 +15,7 @@ class CappedTrace(MatrixTerm):
     Parameters
     ----------
     rank : int or None
-        Number of eigenvalues that are not penalised; None is half of them, rounded up.
+        Number of eigenvalues that are not penalised; None is four fifths of them, rounded up.
 
     References
     ----------
@@ -34,13 +34,17 @@ class CappedTrace(MatrixTerm):
 
     def value_and_grad(self, M: np.ndarray) -> tuple[float, np.ndarray]:
         """The sum; gradient ``V_s V_sᵀ`` over the eigenvectors of the p − rank smallest."""
-        p = M.shape[0]
-        rank = -(-p // 2) if self.rank is None else self.rank
-        if rank > p:
-            raise ValueError(f"CappedTrace: rank={rank} exceeds the number of features, which is {p}.")
+        n_small = len(M) - self.rank_among(len(M))
         values, V = np.linalg.eigh(M)
-        small = V[:, : p - rank]
-        return float(values[: p - rank].sum()), small @ small.T
+        small = V[:, :n_small]
+        return float(values[:n_small].sum()), small @ small.T
+
+    def rank_among(self, n_features: int) -> int:
+        """How many of so many eigenvalues are not penalised."""
+        rank = -(-4 * n_features // 5) if self.rank is None else self.rank
+        if rank > n_features:
+            raise ValueError(f"CappedTrace: rank={rank} exceeds the number of features, which is {n_features}.")
+        return rank
 
     def check(self) -> None:
         """Refuse a rank that is not a positive integer."""

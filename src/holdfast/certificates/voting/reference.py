@@ -11,7 +11,7 @@ from holdfast.certificates.folding import Fold
 from holdfast.certificates.rounding import UNIT_ROUNDOFF
 from holdfast.numerics.frames import precisions, with_names
 
-_SAMPLE = 100  # rows that the model is asked about where all of its points can be read
+_SAMPLE = 24  # rows that the model is asked about where all of its points can be read
 # Rows that scikit-learn mapped while it fitted (fit_transform) may differ from rows that it maps now by this many
 # roundings of a sum; seen: up to 5.4 (PCA).
 _ROUNDINGS = 32.0
@@ -25,9 +25,9 @@ _WHAT = "reference must be the rows the pipeline was fitted on, before its first
 def check_reference(knn: KNeighborsClassifier, reference, steps: Fold, n_features: int):
     """Rows and labels as arrays, or a ``ValueError`` that says how they differ from the model's own.
 
-    The model is asked: the nearest point of each mapped row must be that row, at distance 0, with the same label. The
-    points and labels it stores, where this version of scikit-learn shows them, must agree to rounding, since a distance
-    of 0 tells only half of the digits; then a sample of the rows is asked.
+    The points and labels it stores, where this version of scikit-learn shows them, must agree to rounding;
+    :func:`stored_points` asks the model whether it votes with them. Else the model is asked here: the nearest point of
+    each mapped row must be that row, at distance 0 (which tells only half of the digits), with the same label.
     """
     rows, labels = reference
     refuse_single_precision("reference", rows)
@@ -42,8 +42,8 @@ def check_reference(knn: KNeighborsClassifier, reference, steps: Fold, n_feature
         raise ValueError("The labels in reference are not the classes the model was fitted on.")
     mapped = steps(rows)
     size = steps.sizes(rows)
-    shown = _compare_stored(knn, mapped, labels, size)
-    _ask_model(knn, mapped, labels, size, np.linspace(0, len(rows) - 1, _SAMPLE).astype(int) if shown else None)
+    if not _compare_stored(knn, mapped, labels, size):
+        _ask_model(knn, mapped, labels, size)
     return rows, labels
 
 
@@ -52,13 +52,13 @@ def shows_points(knn: KNeighborsClassifier) -> bool:
     return _stored(knn)[0] is not None
 
 
-def stored_points(knn, asked: bool = False) -> tuple[np.ndarray, np.ndarray]:
+def stored_points(knn) -> tuple[np.ndarray, np.ndarray]:
     """The points and class codes that the model votes with, as this version of scikit-learn stores them.
 
     They are no public attribute, so the model is asked about them (``kneighbors``, ``predict``): its nearest point must
-    be the point itself, with its label; not if it was ``asked`` about the reference rows, which are the same. A tree is
-    asked about every point, because its nodes may be those of other points; a search through all of them about a
-    sample. Where the points cannot be read, ``reference`` must be given.
+    be the point itself, with its label. A tree is asked about every point, because its nodes may be those of other
+    points; a search through all of them about the labels of a sample, and about distances when these are checked. Where
+    the points cannot be read, ``reference`` must be given.
     """
     points, codes = _stored(knn)
     if points is None or codes is None or len(points) != knn.n_samples_fit_ or len(codes) != len(points):
@@ -71,11 +71,16 @@ def stored_points(knn, asked: bool = False) -> tuple[np.ndarray, np.ndarray]:
     size = np.linalg.norm(points, axis=1) + 1e-300
     if isinstance(knn, RadiusNeighborsClassifier):
         _ask_within(knn, points, size)
-    elif not asked:
-        through_all = getattr(knn, "_fit_method", None) == "brute"
-        some = np.linspace(0, len(points) - 1, _SAMPLE).astype(int) if through_all else None
-        _ask_model(knn, points, knn.classes_[codes], size, some)
+    elif getattr(knn, "_fit_method", None) == "brute":
+        _ask_labels(copy(knn).set_params(n_neighbors=1), points, knn.classes_[codes], size)
+    else:
+        _ask_model(knn, points, knn.classes_[codes], size)
     return points, codes
+
+
+def _sample(n: int) -> np.ndarray:
+    """Some of n rows, from the first to the last."""
+    return np.unique(np.linspace(0, n - 1, _SAMPLE).astype(int))
 
 
 def check_distances(knn: KNeighborsClassifier, points: np.ndarray, mapped: np.ndarray, scale: float) -> None:
@@ -84,13 +89,13 @@ def check_distances(knn: KNeighborsClassifier, points: np.ndarray, mapped: np.nd
     A tree keeps a metric of its own, and the bounds of its nodes. So for a sample of the points the distances of the
     model's nearest ones are compared with those between ``mapped``, the points in the space of the vote.
     """
-    some = np.unique(np.linspace(0, len(points) - 1, _SAMPLE).astype(int))
-    k = min(_NEAREST, len(points))
-    found = knn.kneighbors(with_names(points[some], knn), n_neighbors=k)[0] ** 2
+    some, k = _sample(len(points)), min(_NEAREST, len(points))
+    found, index = knn.kneighbors(with_names(points[some], knn), n_neighbors=k)
     squares = np.einsum("nr,nr->n", mapped, mapped)
     all_ = np.maximum(squares[some][:, None] - 2.0 * mapped[some] @ mapped.T + squares, 0.0)
-    expected = np.sort(np.partition(all_, k - 1, axis=1)[:, :k], axis=1)
-    if not (np.abs(found - expected) <= _DISTANCES * scale**2).all():
+    nearest = np.sort(np.partition(all_, k - 1, axis=1)[:, :k], axis=1)
+    theirs = np.take_along_axis(all_, index, axis=1)  # of the points that the model takes for the nearest
+    if not (np.abs(np.stack([nearest, theirs]) - found**2) <= _DISTANCES * scale**2).all():
         raise ValueError(
             "The distances that the model finds are not those between its own points: its rows, or its metric, were "
             "changed after fit. Fit it again."
@@ -99,7 +104,7 @@ def check_distances(knn: KNeighborsClassifier, points: np.ndarray, mapped: np.nd
 
 def _ask_within(knn: RadiusNeighborsClassifier, points: np.ndarray, size: np.ndarray) -> None:
     """Each point of a sample must be among those that the model finds at no distance from it."""
-    some = np.unique(np.linspace(0, len(points) - 1, _SAMPLE).astype(int))
+    some = _sample(len(points))
     found = knn.radius_neighbors(
         with_names(points[some], knn), radius=_BLUR * float(size.max()), return_distance=False
     )  # fmt: skip
@@ -115,28 +120,38 @@ def _stored(knn) -> tuple[np.ndarray | None, np.ndarray | None]:
     return (points, codes) if known else (None, None)
 
 
-def _ask_model(knn, mapped: np.ndarray, labels: np.ndarray, size: np.ndarray, some: np.ndarray | None) -> None:
-    """The nearest point of each row (of ``some``, or all) must be the row itself; of a sample also its label."""
-    some = np.arange(len(mapped)) if some is None else np.unique(some)
+def _ask_model(knn, mapped: np.ndarray, labels: np.ndarray, size: np.ndarray) -> None:
+    """The nearest point of each row must be the row itself, with its label; a sample is asked for labels it shows."""
     nearest = copy(knn).set_params(n_neighbors=1)
-    distance, index = (column[:, 0] for column in nearest.kneighbors(with_names(mapped[some], knn)))
-    apart = np.linalg.norm(mapped[index] - mapped[some], axis=1)  # of the row that the model takes for this one
-    far = (distance > _BLUR * size[some]) | (apart > _BLUR * size[some])
+    distance, index = (column[:, 0] for column in nearest.kneighbors(with_names(mapped, knn)))
+    apart = np.linalg.norm(mapped[index] - mapped, axis=1)  # of the row that the model takes for this one
+    far = (distance > _BLUR * size) | (apart > _BLUR * size)
     if far.any():
-        row = int(some[np.argmax(far)])
         raise ValueError(
-            f"{_WHAT}: {int(far.sum())} of {len(some)} rows looked at are not among those of the model, the first is "
-            f"row {row}. Were they scaled, rounded, shuffled or split otherwise?"
+            f"{_WHAT}: {int(far.sum())} of {len(mapped)} rows are not among those of the model, the first is "
+            f"row {int(np.argmax(far))}. Were they scaled, rounded, shuffled or split otherwise?"
         )
-    # Where its labels can be seen they were compared, or are these: a part of the rows shows that it votes with them.
-    shown = shows_points(knn)
-    part = np.unique(np.linspace(0, len(some) - 1, _SAMPLE).astype(int)) if shown else np.arange(len(some))
-    wrong = np.asarray(nearest.predict(with_names(mapped[some[part]], knn))) != labels[index[part]]
+    if shows_points(knn):  # they were compared, or are these: a sample shows that it votes with them
+        _ask_labels(nearest, mapped, labels, size)
+        return
+    wrong = np.asarray(nearest.predict(with_names(mapped, knn))) != labels[index]
     if wrong.any():
-        row = int(index[part[np.argmax(wrong)]])
-        raise ValueError(
-            f"{_WHAT}: {int(wrong.sum())} labels are not those of the model, the first is that of row {row}."
-        )
+        _refuse_labels(int(wrong.sum()), int(index[np.argmax(wrong)]))
+
+
+def _ask_labels(nearest, points: np.ndarray, labels: np.ndarray, size: np.ndarray) -> None:
+    """A model of one neighbour must give a sample of its points their labels, or those of points in the same place."""
+    some = _sample(len(points))
+    found = nearest.classes_[nearest.predict_proba(with_names(points[some], nearest)).argmax(axis=1)]
+    for row, label in zip(some, found, strict=True):
+        if label != labels[row]:
+            here = np.linalg.norm(points - points[row], axis=1) <= 2.0 * _BLUR * size[row]
+            if not (labels[here] == label).any():
+                _refuse_labels(1, int(row))
+
+
+def _refuse_labels(count: int, first: int) -> None:
+    raise ValueError(f"{_WHAT}: {count} labels are not those of the model, the first is that of row {first}.")
 
 
 def _compare_stored(knn, mapped: np.ndarray, labels: np.ndarray, size: np.ndarray) -> bool:
@@ -152,10 +167,7 @@ def _compare_stored(knn, mapped: np.ndarray, labels: np.ndarray, size: np.ndarra
         raise ValueError(f"{_WHAT}: row {row} differs from the model's by {apart[row]:.3g}, more than rounding does.")
     wrong = knn.classes_[codes] != labels
     if wrong.any():
-        raise ValueError(
-            f"{_WHAT}: {int(wrong.sum())} labels are not those of the model, the first is that of row "
-            f"{int(np.argmax(wrong))}."
-        )
+        _refuse_labels(int(wrong.sum()), int(np.argmax(wrong)))
     return True
 
 

@@ -67,9 +67,8 @@ def read_nearest(model, last: KNeighborsClassifier, steps: Fold, n_features: int
     chain = steps if metric.map is None else steps.then(metric.map)
     given = None if reference is None else check_reference(last, reference, steps, n_features)
     if given is None or shows_points(last):  # the model's own points, to the last bit
-        points, codes = stored_points(last, asked=given is not None)
-        own = Affine.identity(points.shape[1]) if metric.map is None else metric.map
-        mapped, scale = own(points), float(np.linalg.norm(np.abs(points) @ own.absolute.T, axis=1).max())
+        points, codes = stored_points(last)
+        mapped, scale = _in_space(points, metric.map)
     else:
         rows, labels = given
         codes = np.searchsorted(last.classes_, labels)
@@ -100,14 +99,20 @@ def read_within(model, last: RadiusNeighborsClassifier, steps: Fold, n_features:
         raise ValueError("A RadiusNeighborsClassifier is certified with its own rows: leave out reference.")
     points, codes = stored_points(last)
     chain = steps if metric.map is None else steps.then(metric.map)
-    own = Affine.identity(points.shape[1]) if metric.map is None else metric.map
-    mapped, scale = own(points), float(np.linalg.norm(np.abs(points) @ own.absolute.T, axis=1).max())
+    mapped, scale = _in_space(points, metric.map)
     _compare_distances(last, points, mapped, metric.p, scale)
     _refuse_normalizer(chain, last)
     return DistanceVoter(
         model, chain, last.classes_, n_features, mapped, codes, 0, float(last.radius), metric.p,
         last.weights == "distance", known[str(outlier)], scale,
     )  # fmt: skip
+
+
+def _in_space(points: np.ndarray, metric: Affine | None) -> tuple[np.ndarray, float]:
+    """The model's points in the space of the vote, and the largest magnitude behind one."""
+    if metric is None:
+        return points, float(np.linalg.norm(points, axis=1).max())
+    return metric(points), float(np.linalg.norm(np.abs(points) @ metric.absolute.T, axis=1).max())
 
 
 def _checked(last) -> Minkowski:

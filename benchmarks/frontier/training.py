@@ -1,0 +1,135 @@
+"""Ideas for better training and choosing, beside what the search does now, on development splits.
+
+    python -m benchmarks.frontier.training [--rounds 2] [--ideas "prune first"] [--sets iris wine]
+
+Rows go to ``results/training.csv``, those that are there are not made again; then the means are printed.
+"""
+
+import argparse
+import time
+import warnings
+from pathlib import Path
+
+import joblib
+import numpy as np
+import pandas as pd
+from sklearn.base import clone
+from sklearn.model_selection import RepeatedStratifiedKFold
+from sklearn.utils.validation import validate_data
+from threadpoolctl import threadpool_limits
+
+from benchmarks.frontier.__main__ import SETS
+from benchmarks.frontier.cell import BUDGET, RADIUS
+from benchmarks.frontier.data import development_round
+from benchmarks.yang.store import write
+from holdfast import LMNN, MultiPass, RobustClassifierCV
+from holdfast.learners import MetricLearner
+from holdfast.models.pruning import prune
+from holdfast.search.families import Facts, Family, Recipe
+from holdfast.search.families.base import draw_loss, neighbor_heads
+from holdfast.terms import Perturbation
+
+RESULTS = Path(__file__).with_name("results") / "training.csv"
+
+
+class PrunedFirst(MetricLearner):
+    """A learner on the rows that a Euclidean pruning keeps; with a second turn, on those that its own metric keeps."""
+
+    def __init__(self, learner=None, margin=0.0, turns=1):
+        self.learner = learner
+        self.margin = margin
+        self.turns = turns
+
+    def fit(self, X, y=None):
+        """Prune and learn, in turn."""
+        X, y = validate_data(self, X, y, dtype=np.float64)
+        codes, L = np.unique(y, return_inverse=True)[1], np.eye(X.shape[1])
+        for _ in range(self.turns):
+            kept = prune(X, codes, L, self.margin)
+            self.learner_ = clone(self.learner).fit(X[kept], y[kept])
+            L = self.learner_.components_
+        self.components_ = L
+        return self
+
+
+class Idea(Family):
+    """LMNN-PL, drawn as the search draws it, and changed by one idea."""
+
+    name = "lmnn"
+    label = "LMNN-PL"
+
+    def __init__(self, targets=(3, 5, 10), fit_the_vote=False, passes=None, prune_turns=0):
+        self.targets = targets
+        self.fit_the_vote = fit_the_vote
+        self.passes = passes
+        self.prune_turns = prune_turns
+
+    def draws(self, rng, facts: Facts, n_draws: int) -> list[Recipe]:
+        """As those of LMNN-PL."""
+        found = []
+        for _ in range(n_draws):
+            targets, mu = int(self.targets[rng.randint(len(self.targets))]), float(rng.uniform(0.1, 0.9))
+            learner = LMNN(n_neighbors=targets, mu=mu, perturbation=Perturbation(**draw_loss(rng, facts)), n_jobs=1)
+            heads = neighbor_heads(facts, (2 * targets - 1,)) if self.fit_the_vote else neighbor_heads(facts)
+            if self.passes:
+                learner = MultiPass(learner, self.passes)
+            if self.prune_turns:
+                learner = PrunedFirst(learner, 2.0 * facts.prune_unit, self.prune_turns)
+            found.append(Recipe(self.name, learner, {"n_neighbors": targets, "mu": mu}, heads))
+        return found
+
+
+IDEAS = {
+    "LMNN-PL as it is": lambda seed: {"candidates": [Idea()]},
+    "triplets that fit the vote": lambda seed: {"candidates": [Idea((1, 2, 4, 8, 16), fit_the_vote=True)]},
+    "mined again under the metric": lambda seed: {"candidates": [Idea(passes=2)]},
+    "prune first": lambda seed: {"candidates": [Idea(prune_turns=1)]},
+    "prune and learn, twice": lambda seed: {"candidates": [Idea(prune_turns=2)]},
+    "24 draws": lambda seed: {"candidates": [Idea()], "n_draws": 24},
+    "all families": lambda seed: {},
+    "all families, folds repeated three times": lambda seed: {
+        "cv": RepeatedStratifiedKFold(n_splits=5, n_repeats=3, random_state=seed)
+    },
+}
+
+
+def run(idea: str, name: str, number: int) -> dict:
+    """One row: certified at the radius and right, in percent of the test rows."""
+    part = development_round(name, number)
+    with threadpool_limits(1), joblib.parallel_config("sequential"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        began = time.process_time()
+        model = RobustClassifierCV(RADIUS, random_state=number, **IDEAS[idea](number)).fit(part.X_train, part.y_train)
+        seconds = time.process_time() - began
+        found = model.certify(part.X_test, at=RADIUS, budget=BUDGET, n_jobs=1, witness=False)
+    right = found.prediction == part.y_test
+    certified = 100 * float(np.mean(right & np.equal(found.stable, True)))
+    return {
+        "idea": idea, "dataset": name, "round": number, "certified": certified, "right": 100 * float(np.mean(right)),
+        "processor_s": seconds,
+    }  # fmt: skip
+
+
+def main() -> None:
+    """Run what is missing, then print means over sets."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rounds", type=int, default=2)
+    parser.add_argument("--ideas", nargs="*", default=list(IDEAS))
+    parser.add_argument("--sets", nargs="*", default=SETS)
+    given = parser.parse_args()
+    rows = pd.read_csv(RESULTS).to_dict("records") if RESULTS.is_file() else []
+    done = {(row["idea"], row["dataset"], row["round"]) for row in rows}
+    for number in range(given.rounds):
+        for idea in given.ideas:
+            for name in given.sets:
+                if (idea, name, number) not in done:
+                    rows.append(run(idea, name, number))
+                    write(RESULTS, pd.DataFrame(rows))
+    table = pd.DataFrame(rows)
+    table = table[table.groupby(["dataset", "round"]).idea.transform("nunique") == table.idea.nunique()]
+    print(table.groupby("idea", sort=False)[["certified", "right", "processor_s"]].mean().round(1).to_string())
+    print(f"{table.groupby(['dataset', 'round']).ngroups} splits")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,71 @@
+"""The digest of a fitted object: any change shows, and what cannot be read has none."""
+
+import numpy as np
+import pytest
+from sklearn.linear_model import LogisticRegression
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer, StandardScaler
+
+from holdfast import certify
+from holdfast.numerics.fingerprint import Passed, fingerprint
+
+X = np.random.default_rng(0).normal(size=(30, 3))
+y = X[:, 0] > 0
+
+
+def test_the_same_object_has_the_same_digest():
+    assert fingerprint(StandardScaler().fit(X)) == fingerprint(StandardScaler().fit(X.copy()))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda step: step.mean_.__setitem__(1, np.nextafter(step.mean_[1], 9.0)),
+        lambda step: step.set_params(with_mean=False),
+        lambda step: setattr(step, "scale_", step.scale_.astype(np.float32)),
+        lambda step: setattr(step, "scale_", step.scale_[None]),
+        lambda step: setattr(step, "more_", None),
+        lambda step: delattr(step, "var_"),
+    ],
+)
+def test_any_change_shows(change):
+    step = StandardScaler().fit(X)
+    before = fingerprint(step)
+    change(step)
+    assert fingerprint(step) not in (before, None)
+
+
+def test_types_count():
+    plain, scaler = FunctionTransformer(), StandardScaler()
+    vars(plain).clear(), vars(scaler).clear()
+    assert fingerprint(plain) != fingerprint(scaler)
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        FunctionTransformer(np.exp),  # a function
+        KNeighborsClassifier(algorithm="kd_tree").fit(X, y),  # a tree
+        LogisticRegression(random_state=np.random.RandomState(0)).fit(X, y),  # a generator
+        KNeighborsClassifier().fit(X, np.where(y, "a", "b").astype(object)),  # an array of objects
+    ],
+)
+def test_what_cannot_be_read_has_none(step):
+    assert fingerprint(step) is None
+    passed = Passed()
+    passed.add(None)
+    assert None not in passed
+
+
+def test_a_step_that_passed_and_was_changed_is_checked_again():
+    model = make_pipeline(StandardScaler(), LogisticRegression()).fit(X, y)
+    certify(model, X[:2])
+    model[0].transform = lambda rows: np.clip((rows - model[0].mean_) / model[0].scale_, -2, 2)
+    with pytest.raises(ValueError, match="does not agree"):
+        certify(model, X[:2])
+    del model[0].transform
+    certify(model, X[:2])
+    model[-1].decision_function = lambda rows: np.zeros(len(rows))
+    with pytest.raises(TypeError, match="decision_function"):
+        certify(model, X[:2])
