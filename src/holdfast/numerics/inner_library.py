@@ -34,10 +34,11 @@ class InnerLibrary(JITCodeLibrary):
         self._finalize_dynamic_globals()
         self._verify_declare_only_symbols()
         shared, small = self._final_module, self._codegen._create_empty_module(self.name)
+        pointer = ir.IntType(8).as_pointer()
         for variable in shared.global_variables:
             if variable.name.startswith(_ENVIRONMENT):
-                own = ir.GlobalVariable(small, ir.IntType(8).as_pointer(), variable.name)
-                own.linkage, own.initializer = "common", ir.Constant(own.type.pointee, None)
+                own = ir.GlobalVariable(small, pointer, variable.name)
+                own.linkage, own.initializer = "common", ir.Constant(pointer, None)
         for function in shared.functions:
             if not function.is_declaration and function.linkage == llvm.Linkage.external:
                 function.linkage = "linkonce_odr"  # as numba does: many callers may have it, none must
