@@ -58,8 +58,11 @@ class Affine:
 
     def __call__(self, X: np.ndarray) -> np.ndarray:
         """The images of rows; of a block of queries each alone, so that it does not depend on the others."""
-        mapped = product_by_rows(X, self.W) if len(X) <= _BLOCK else X @ self.W.T
-        return mapped + self.w0
+        return self.linear_part(X) + self.w0
+
+    def linear_part(self, X: np.ndarray) -> np.ndarray:
+        """``W x`` of rows: the images of moves, without the constant; each alone, as in a call."""
+        return product_by_rows(X, self.W) if len(X) <= _BLOCK else X @ self.W.T
 
     def magnitudes(self, X: np.ndarray) -> np.ndarray:
         """``|W_2| |W_1| |x|`` and what cancels, for each row and coordinate: rounding errors are a small part of it."""

@@ -1,6 +1,9 @@
-"""The garbage collector rests while numba compiles, and only then."""
+"""The garbage collector rests while numba compiles; inner kernels have no machine code of their own."""
 
 import gc
+import os
+import subprocess
+import sys
 
 import pytest
 from numba import njit
@@ -58,3 +61,20 @@ def test_it_runs_again_after_a_failure(running):
         wrong(1.0)
     assert running
     assert gc.isenabled()
+
+
+def test_inner_kernels_live_in_their_callers_and_in_the_cache(tmp_path):
+    """The second process loads one caller; the other caller, which is new, takes the inner kernel from the cache."""
+    script = (
+        "import numpy as np; from tests.numerics.two_kernels import *; print(doubled_sum(np.arange(4.0)), end=' '); "
+    )
+    first = (
+        "library = next(iter(square.overloads.values())).library; "
+        "print(type(library).__name__, len(list(library.get_defined_functions())))"
+    )
+    second = "print(sum(doubled_sum.stats.cache_hits.values()), other_sum(np.arange(4.0)))"
+    options = {"env": {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}, "capture_output": True, "text": True}
+    said = [
+        subprocess.run([sys.executable, "-c", script + code], check=True, **options).stdout for code in (first, second)
+    ]
+    assert said == ["28.0 InnerLibrary 0\n", "28.0 1 14.0\n"]

@@ -32,7 +32,7 @@ def metrics_and_margins(result: "AuditResult", keys: list[str]) -> dict:
         if voter is not None:
             matrices[key] = input_metric(voter, result.scale)
             found = None
-            if voter.encoding.plain:  # a margin is of rows of numbers
+            if voter.encoding.keeps_rows:  # a margin is of rows of numbers
                 found = input_margins(voter, result.X_test, np.asarray(result.y_test), result.scale, frozen)
             if found is not None:
                 margins[key] = found

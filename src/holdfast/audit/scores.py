@@ -100,6 +100,6 @@ def confusion(y: np.ndarray, prediction: np.ndarray, classes: list, at_most: int
     return {"labels": [], "counts": [], "pairs": found}
 
 
-def rounded(found: dict) -> dict:
-    """The scores with four significant digits."""
+def round_scores(found: dict) -> dict:
+    """The scores with eight significant digits."""
     return {k: significant(v, 8) if isinstance(v, float) else v for k, v in found.items()}

@@ -17,7 +17,7 @@ from holdfast.audit.scores import (
     chance_of_difference,
     confusion,
     majority_scores,
-    rounded,
+    round_scores,
     scores,
 )
 from holdfast.audit.verdict import Compared, Verdict, recommend, verdict
@@ -87,8 +87,8 @@ def summarise(result: "AuditResult") -> dict:
         "models": models,
         "recommended": best,
         "verdict": verdict.to_dict(),
-        "majority": rounded(majority),
-        "scores": {key: rounded(each) for key, each in found.items()},
+        "majority": round_scores(majority),
+        "scores": {key: round_scores(each) for key, each in found.items()},
         "at_radius": at_radius,
         "curve": {
             "radii": significant(radii, 8),

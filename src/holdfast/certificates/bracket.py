@@ -196,7 +196,7 @@ def _with_witnesses(
         if voter.fold.after is not None:
             ends += _through_tangents(voter, problem, moves, rows[loose], codes[loose], effort)
         simple = moves.integer is None and moves.relations is None
-        plain = voter.encoding.plain
+        plain = voter.encoding.keeps_rows
         affine = voter.fold.after is None and not voter.encoding.warps
         if (many or not plain) and simple and affine and isinstance(voter, NeighborVoter):
             walked = walk(voter, rows[loose], codes[loose], ends, moves.lengths, effort.n_jobs)
@@ -219,7 +219,7 @@ def _with_witnesses(
 
 def _guide(voter: Voter, problem: Problem) -> Callable[[np.ndarray], np.ndarray]:
     """Predictions that show the way; decoded rows take the model long, so there it is the vote of the fold."""
-    return voter.predict if voter.encoding.plain else lambda moved: problem.vote(voter.fold(moved))
+    return voter.predict if voter.encoding.keeps_rows else lambda moved: problem.vote(voter.fold(moved))
 
 
 def _within(voter: Voter, problem: Problem, moves: Moves, rows, codes, ends, at: float) -> np.ndarray:
@@ -257,7 +257,7 @@ def changes(voter: Voter, rows: np.ndarray, moved: np.ndarray, codes: np.ndarray
     changed = voter.predict(batch)[: len(moved)] != codes
     if not changed.any():
         return changed
-    way = np.linalg.norm(voter.fold(moved) - voter.fold(rows), axis=1)
+    way = voter.fold.ways(rows, moved)
     for row in np.flatnonzero(changed & (voter.fold.sizes(moved) > _VISIBLE * way)):
         changed[row] = voter.predict(moved[row : row + 1])[0] != codes[row]
     return changed

@@ -146,7 +146,7 @@ def certify(
 
 def _witnesses(voter: Voter, X, found: Bracket) -> tuple:
     """The adversarial rows in the form of X, and ``upper``; where rows were encoded, ``predict`` is asked once more."""
-    if voter.encoding.plain:
+    if voter.encoding.keeps_rows:
         return found.adversarial, found.upper
     upper, seen = found.upper.copy(), np.flatnonzero(np.isfinite(found.upper))
     given = voter.as_given(np.nan_to_num(found.adversarial), X)

@@ -20,6 +20,7 @@ from holdfast.certificates.problems import Budget
 from holdfast.certificates.relations import Relations
 from holdfast.certificates.threat_reading import Reading
 from holdfast.certificates.voting import Voter
+from holdfast.numerics.threads import single_threaded_blas
 
 _PLACES = 8_192  # places at once
 _BATCH_ROWS = 1_024  # rows at once, where a verdict is asked for
@@ -51,9 +52,10 @@ def bracket_threat(
     progress : callable, optional
         Called with the number of rows done and of all rows.
     """
-    codes = voter.predict(rows)
-    chosen = np.arange(len(rows)) if attacked is None else np.flatnonzero(np.isin(codes, attacked))
-    found = _all(voter, reading, rows[chosen], codes[chosen], effort, progress)
+    with single_threaded_blas():  # once, in place of once for each call of predict
+        codes = voter.predict(rows)
+        chosen = np.arange(len(rows)) if attacked is None else np.flatnonzero(np.isin(codes, attacked))
+        found = _all(voter, reading, rows[chosen], codes[chosen], effort, progress)
     if len(chosen) == len(rows):
         return found
     out = _nothing(rows, codes)

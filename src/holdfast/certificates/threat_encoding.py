@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 
 from holdfast.certificates.categories import LIMIT, Categories, Category
-from holdfast.certificates.folding.encoding import Encoding, key
+from holdfast.certificates.folding.encoding import Encoding
+from holdfast.certificates.folding.values import key
 from holdfast.certificates.threat import Threat
 from holdfast.certificates.threat_reading import Reading
 from holdfast.certificates.voting import Voter
@@ -24,7 +25,7 @@ class EncodedCategory(Category):
 def read_for(threat: Threat, voter: Voter) -> Reading:
     """The threat in coordinates of the encoded rows of a voter; one ``ValueError`` lists everything that is wrong."""
     encoding = voter.encoding
-    if encoding.plain:
+    if encoding.keeps_rows:
         return threat.read(voter.n_features, voter.feature_names)
     rest: dict[str, Any] = {}
     groups: list[Category] = []

@@ -74,12 +74,13 @@ def ranked_by_class(
     m = len(search.queries)
     found = [_Neighbours.empty(m, k) for k in wanted]
     rows = np.arange(m)  # queries that are still ambiguous
+    few = m * len(X) <= _FEW
     methods: list[tuple[Callable[..., list[_Neighbours]], type | None, int]] = [
-        (search.by_tiles, np.float64 if m * len(X) <= _FEW else np.float32, _SPARE),
+        (search.by_tiles, np.float64 if few else np.float32, _SPARE),
         (search.by_tiles, np.float64, 8 * _SPARE),
         (search.brute_force, None, 0),
     ]
-    for method, precision, spare in methods[1 if search.single_is_too_coarse() else 0 :]:
+    for method, precision, spare in methods[1 if not few and search.single_is_too_coarse() else 0 :]:
         candidates = method(rows, [k + spare for k in wanted], precision, n_jobs)
         for near, new, k in zip(found, candidates, wanted, strict=True):
             near.index[rows], near.distance[rows] = new.index[:, :k], new.distance[:, :k]
@@ -194,9 +195,7 @@ class _Search:
                 part = slice(start, min(start + _TILE_COLUMNS, n))
                 width = part.stop - start
                 tile = np.matmul(Q[some], Z[part].T, out=room[: size * width].reshape(size, width))
-                first, last = np.clip(ranges[:2, some] - start, 0, width)
-                own = ranges[2, some] - start
-                scan(tile, self._order[part], first, last, own, *lists)
+                scan(tile, self._order[part], start, *(row[some] for row in ranges), *lists)
 
         with single_threaded_blas():
             _in_blocks(block, m, n_jobs)
@@ -218,7 +217,7 @@ class _Search:
                 one = slice(q, q + 1)
                 squared_distances(points, queries[q], tile[0])
                 lists = [part[one] for near in found for part in (near.distance, near.index)]
-                scan(tile, self._order, *(ranges[row, one] for row in range(3)), *lists)
+                scan(tile, self._order, 0, *(row[one] for row in ranges), *lists)
 
         _in_blocks(block, len(rows), n_jobs)
         return self._ranked(found, rows, n_jobs)

@@ -36,15 +36,25 @@ def squared_distances(points, query, out):
 
 
 @entry
-def scan(tile, index, first, last, own, same, found_same, other, found_other):
-    """Insert the points of a tile into each row's sorted lists.
+def scan(tile, index, start, first, last, own, same, found_same, other, found_other):
+    """Insert the points of a tile, which begins at column ``start``, into each row's sorted lists.
 
     Columns ``first[r]`` to ``last[r]`` are of the class of row r; column ``own[r]`` is the row's own point, if there.
     """
+    width = tile.shape[1]
     for r in range(tile.shape[0]):
-        _insert(tile[r], index, ZERO, first[r], NONE, other[r], found_other[r])
-        _insert(tile[r], index, first[r], last[r], own[r], same[r], found_same[r])
-        _insert(tile[r], index, last[r], tile.shape[1], NONE, other[r], found_other[r])
+        head, tail = _within(first[r] - start, width), _within(last[r] - start, width)
+        _insert(tile[r], index, ZERO, head, NONE, other[r], found_other[r])
+        _insert(tile[r], index, head, tail, own[r] - start, same[r], found_same[r])
+        _insert(tile[r], index, tail, width, NONE, other[r], found_other[r])
+
+
+@inner
+def _within(column, width):
+    """The column, or the end of the tile that is nearest to it."""
+    if column < 0:
+        return ZERO
+    return width if column > width else column
 
 
 @inner

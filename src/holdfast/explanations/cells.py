@@ -7,7 +7,7 @@ from holdfast.explanations.polyhedron import shortest
 from holdfast.explanations.question import Question
 from holdfast.explanations.relations import relation_rows
 
-_ROWS = 40  # other points in the first program for each of the class; the violated ones join
+_POINTS_AT_ONCE = 40  # other points in the first program for each of the class; the violated ones join
 _REACH = 1000  # other points that are looked at; predict sees the rest
 _ROUNDS = 6  # programs, each with the points that the one before left out
 _BEYOND = 1e-9  # how far beyond each boundary, relative to the distance to it
@@ -63,7 +63,7 @@ def _program(question: Question, columns, u, members, outside, down, up, extra) 
     """The shortest move in units, with the rows that matter."""
     points = question.voter.points  # type: ignore[attr-defined]
     norm = question.moves.free_norm
-    active = np.arange(min(_ROWS, len(outside)))
+    active = np.arange(min(_POINTS_AT_ONCE, len(outside)))
 
     def rows_of(chosen: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         near, far = points[np.repeat(members, len(chosen))], points[np.tile(outside[chosen], len(members))]
@@ -83,5 +83,5 @@ def _program(question: Question, columns, u, members, outside, down, up, extra) 
         fresh = np.setdiff1d(np.flatnonzero(violated), active)
         if not fresh.size:
             return found
-        active = np.append(active, fresh[:_ROWS])
+        active = np.append(active, fresh[:_POINTS_AT_ONCE])
     return found

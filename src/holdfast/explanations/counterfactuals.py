@@ -259,5 +259,5 @@ def _result(
         unit=None if question.moves.unit is None else question.moves.unit[:d],
         norm=question.moves.norm.name,
         rounding=rounding,
-        recoded=recoded if not voter.encoding.plain else np.zeros_like(recoded),
+        recoded=recoded if not voter.encoding.keeps_rows else np.zeros_like(recoded),
     )

@@ -47,7 +47,7 @@ def as_table(points: np.ndarray, X, row: np.ndarray, voter: Voter):
     Columns of whole numbers or of True and False stay so if every value allows it. Words are those of the row; where
     there is no point all is NaN.
     """
-    if not voter.encoding.plain:
+    if not voter.encoding.keeps_rows:
         return _decoded(points, X.iloc[row] if hasattr(X, "iloc") else np.asarray(X, dtype=object)[row], voter)
     if not hasattr(X, "columns"):
         return points

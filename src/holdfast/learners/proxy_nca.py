@@ -24,7 +24,7 @@ from holdfast.spaces import Points
 from holdfast.terms import ProxySoftmax
 
 _TURN = 10  # steps of the proxies, then of the metric, before the other's turn
-_LEAST = 1e-300  # of a mean squared length, which is divided by
+_MIN_MEAN_SQUARE = 1e-300  # of a mean squared length, which is divided by
 _SAMPLE_SIZE = 20_000  # rows of a Dask collection that k-means is run on; they fit the memory of this process
 
 
@@ -140,7 +140,7 @@ class ProxyNCA(MetricLearner):
             raise ValueError(f"The target has only one class ({self.classes_[0]!r}): there is nothing to separate.")
         B = slope_matrix_for(self.perturbation, rows)
         lengths, squares, not_unit = rows.sum(_lengths)
-        if not np.isfinite(lengths) or 0.0 < squares / n < _LEAST:
+        if not np.isfinite(lengths) or 0.0 < squares / n < _MIN_MEAN_SQUARE:
             raise ValueError(
                 f"ProxyNCA: the rows are too {'short' if np.isfinite(lengths) else 'long'} for floating point, which "
                 "squares their lengths; bring the features to an ordinary scale, for example with StandardScaler."

@@ -2,9 +2,9 @@
 
 Both release the GIL, are cached on disk, and leave out what costs compile time and no kernel needs: the C wrapper, the
 exception for a division by zero (all our divisions are guarded), and for inner kernels the Python wrapper, which would
-unpack every array of every tuple. Nor do kernels count references: the arrays they are given live as long as the call,
-and to count was half of the time of short kernels. So a kernel makes no arrays; one that does says ``allocates=True``.
-Measured: docs/guide/scale.md.
+unpack every array of every tuple, and machine code of their own (:mod:`holdfast.numerics.inner_library`). Nor do
+kernels count references: the arrays they are given live as long as the call, and to count was half of the time of short
+kernels. So a kernel makes no arrays; one that does says ``allocates=True``. Measured: docs/guide/scale.md.
 """
 
 import gc
@@ -13,6 +13,8 @@ from typing import cast
 import numpy as np
 from numba import njit
 from numba.core import event
+
+from holdfast.numerics.inner_library import InnerCompiler
 
 _OPTIONS = {"nogil": True, "cache": True, "error_model": "numpy", "no_cfunc_wrapper": True}
 
@@ -42,14 +44,15 @@ def entry(function=None, *, allocates: bool = False, **options):
 
 def inner(function=None, **options):
     """Compile a kernel that only other kernels call; the same arguments."""
-    return entry(function, no_cpython_wrapper=True, **options)
+    return entry(function, no_cpython_wrapper=True, pipeline_class=InnerCompiler, **options)
 
 
 class _PausedCollector(event.Listener):
     """Pause Python's cyclic garbage collector while numba compiles: a ninth of the time went into it.
 
     The compiler makes millions of small objects, and the collector would walk through all that the process has
-    imported again and again. Compilation holds numba's lock, so that starts and ends come in pairs.
+    imported again and again. When it is over, what was made goes to the oldest generation as it is: the next full
+    collection looks at it. Compilation holds numba's lock, so that starts and ends come in pairs.
     """
 
     def __init__(self):
@@ -66,6 +69,9 @@ class _PausedCollector(event.Listener):
         """And starts it again, if it was running."""
         self._depth -= 1
         if self._depth == 0 and self._was_enabled:
+            if gc.get_freeze_count() == 0:  # to the oldest generation without a walk, unless the user keeps objects out
+                gc.freeze()
+                gc.unfreeze()
             gc.enable()
 
 

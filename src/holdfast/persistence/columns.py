@@ -9,8 +9,8 @@ from sklearn.impute import MissingIndicator, SimpleImputer
 from sklearn.pipeline import FeatureUnion
 from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder
 
-from holdfast.certificates.folding.encoding import as_column, as_rows, key
 from holdfast.certificates.folding.steps import column_numbers
+from holdfast.certificates.folding.values import as_column, as_rows, key
 from holdfast.models.checks import ADVICE, check_features, short
 
 _PLAIN = (str, Real, np.bool_)  # values of columns: words and numbers, beside None and NaN

@@ -10,7 +10,7 @@ from holdfast.certificates.rounding import query_rounding
 from holdfast.numerics.sums import product_by_rows
 from holdfast.numerics.threads import map_blocks
 
-_QUERIES = 16  # queries in one block of work
+_QUERIES = 32  # queries in one block of work
 
 
 def _exact_1nn(

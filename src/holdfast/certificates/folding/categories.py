@@ -7,8 +7,9 @@ import numpy as np
 from sklearn.impute import SimpleImputer
 
 from holdfast.affine import Affine, NotAffine
-from holdfast.certificates.folding.encoding import Kinds, as_column, as_rows, key, unknown
+from holdfast.certificates.folding.kinds import Kinds
 from holdfast.certificates.folding.table import UNKNOWN, Table, Word, side_by_side
+from holdfast.certificates.folding.values import as_column, as_rows, key, unknown
 
 
 class ReadAgain(Exception):

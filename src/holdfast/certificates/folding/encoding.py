@@ -2,95 +2,15 @@
 
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
-from numbers import Number
 from typing import Any
 
 import numpy as np
 
+from holdfast.certificates.folding.values import as_column, as_number, as_rows, columns_of, key, numeric, unknown
+from holdfast.certificates.folding.warp import Warp
 from holdfast.certificates.moves import Moves
 
 NEUTRAL = {"unit": 1.0, "lower": -np.inf, "upper": np.inf}  # what stands for "no limit" in an array of Moves
-
-
-def key(value) -> Any:
-    """A value as a key of a dict: every kind of NaN is one key, numpy's numbers are Python's."""
-    if value is None:
-        return "none", None
-    if isinstance(value, np.generic):
-        value = value.item()
-    try:
-        if value != value:
-            return "nan", None
-    except TypeError:  # pandas.NA compares as neither true nor false
-        return "nan", None
-    return "value", value
-
-
-@dataclass(frozen=True, eq=False)
-class Warp:
-    """A coordinate ``t = g(weight · x + offset)`` of one column x.
-
-    Attributes
-    ----------
-    source : int
-        The column.
-    weight, offset : float
-        The affine steps before g.
-    filled : float or None
-        The input of g where x has a gap; None if nothing was filled in.
-    map : Monotone
-        g.
-    """
-
-    source: int
-    weight: float
-    offset: float
-    filled: float | None
-    map: Any
-
-    def same_as(self, other: "Warp") -> bool:
-        """True for the same column of the same step."""
-        mine, theirs = self.map, other.map
-        same = (self.source, self.weight, self.offset) == (other.source, other.weight, other.offset)
-        return same and mine.step == theirs.step and mine.column == theirs.column
-
-    def inner(self, x):
-        """The input of g."""
-        return self.weight * x + self.offset
-
-
-@dataclass
-class Kinds:
-    """The kind of each of the user's columns (numbers, categories), found while the steps are read.
-
-    Attributes
-    ----------
-    categories : dict of int to list
-        Column → the values that its encoders and imputers name, NaN and None.
-    gaps : set of int
-        Columns of numbers that an imputer looks for gaps in.
-    warps : list of Warp
-        Columns that a monotone step bends.
-    selected : bool
-        Whether some step takes columns of its choice, so that others may be of any kind.
-    """
-
-    categories: dict[int, list] = field(default_factory=dict)
-    gaps: set[int] = field(default_factory=set)
-    warps: list[Warp] = field(default_factory=list)
-    selected: bool = False
-
-    def add_values(self, column: int, values) -> bool:
-        """Take a column for categories, with these values among them; False if nothing is new."""
-        fresh = column not in self.categories
-        known = self.categories.setdefault(column, [])
-        seen = {key(value) for value in known}
-        for value in [*values, *([np.nan, None] if fresh else [])]:
-            if key(value) not in seen:
-                known.append(value)
-                seen.add(key(value))
-                fresh = True
-        return fresh
 
 
 @dataclass(frozen=True)
@@ -137,8 +57,8 @@ class Encoding:
         return self.n_columns + len(self.gaps) + indicators + len(self.warps)
 
     @property
-    def plain(self) -> bool:
-        """True if rows are encoded as they are."""
+    def keeps_rows(self) -> bool:
+        """True if rows are encoded as they are: all columns are numbers without gaps, and all are read."""
         return self.size == self.n_columns and self.read is None
 
     def gap(self, column: int) -> int:
@@ -159,7 +79,7 @@ class Encoding:
                 other = len(codes)
                 at = self.indicators[j].start + np.array([codes.get(key(value), other) for value in column])
                 out[np.arange(len(out)), at] = 1.0
-                out[:, j] = [_as_number(value) for value in column]
+                out[:, j] = [as_number(value) for value in column]
             elif self.read is None or j in self.read:
                 values = self._numbers(column, j)
                 missing = np.isnan(values)
@@ -255,7 +175,7 @@ class Encoding:
 
     def moves(self, moves: Moves) -> Moves:
         """Moves of the user's columns as moves of encoded rows, in which categories and indicators stand still."""
-        if self.plain:
+        if self.keeps_rows:
             return moves
         changed: dict[str, Any] = {}
         extra = self.size - self.n_columns
@@ -289,56 +209,3 @@ class Encoding:
     def name(self, column: int) -> str:
         """A column as users call it."""
         return str(column) if self.names is None else repr(str(self.names[column]))
-
-
-def columns_of(X) -> list:
-    """The columns of a frame or of an array, as sequences."""
-    if hasattr(X, "columns"):
-        return [list(X[name]) for name in X.columns]
-    X = np.asarray(X, dtype=object) if not isinstance(X, np.ndarray) else X
-    return [X[:, j] for j in range(X.shape[1])]
-
-
-def as_column(values, kind) -> np.ndarray:
-    """Values as a column: float64 if ``kind`` are numbers (and no value is None), else of objects."""
-    if numeric(kind) and all(key(value)[0] != "none" and isinstance(_plain(value), Number) for value in values):
-        return np.array([float(value) for value in values])
-    out = np.empty(len(values), dtype=object)
-    out[:] = list(values)
-    return out
-
-
-def as_rows(columns: list[np.ndarray], names):
-    """Columns as a frame if they have names, else as an array."""
-    if names is None:
-        alike = all(column.dtype == np.float64 for column in columns)
-        out = np.empty((len(columns[0]), len(columns)), dtype=np.float64 if alike else object)
-        for j, column in enumerate(columns):
-            out[:, j] = column
-        return out
-    from pandas import DataFrame  # installed: the names came from a data frame
-
-    return DataFrame(dict(zip(names, columns, strict=True)))
-
-
-def numeric(values) -> bool:
-    """True if all values, but for NaN and None, are numbers, and some are."""
-    present = [_plain(value) for value in values if key(value)[0] == "value"]
-    return bool(present) and all(isinstance(value, Number) for value in present)
-
-
-def unknown(values) -> Any:
-    """A value that is none of these, of their kind."""
-    if numeric(values):
-        return max(float(value) for value in values if key(value)[0] == "value") + 1.0
-    return "no such category"
-
-
-def _as_number(value) -> float:
-    """The number that a value is; 0 for words and gaps."""
-    value = _plain(value)
-    return float(value) if isinstance(value, int | float) and value == value else 0.0
-
-
-def _plain(value):
-    return value.item() if isinstance(value, np.generic) else value

@@ -9,7 +9,8 @@ from sklearn.preprocessing import Normalizer
 
 from holdfast.affine import Affine, NotAffine, affine_of
 from holdfast.certificates.folding.categories import ReadAgain
-from holdfast.certificates.folding.encoding import Encoding, Kinds
+from holdfast.certificates.folding.encoding import Encoding
+from holdfast.certificates.folding.kinds import Kinds
 from holdfast.certificates.folding.monotone import AgainWithWarps
 from holdfast.certificates.folding.normalizer import unit_rows
 from holdfast.certificates.folding.steps import does_nothing, through
@@ -41,6 +42,12 @@ class Fold:
         """The images of rows."""
         Z = self.before(self._refreshed(X))
         return Z if self.after is None else self.after(unit_rows(Z))
+
+    def ways(self, X: np.ndarray, moved: np.ndarray) -> np.ndarray:
+        """How far the image of each row moves when the row does."""
+        if self.after is not None:
+            return np.linalg.norm(self(moved) - self(X), axis=1)
+        return np.linalg.norm(self.before.linear_part(self._refreshed(moved) - self._refreshed(X)), axis=1)
 
     def sizes(self, X: np.ndarray) -> np.ndarray:
         """The magnitude of the numbers behind each image: its rounding error is a small part of it."""

@@ -44,7 +44,7 @@ class Front:
         """Rows as float64; other columns than the model's, by name or number, are refused as ``predict`` does."""
         if hasattr(self.model, "n_features_in_"):
             validate_data(self.model, X, reset=False, skip_check_array=True)
-        if self.encoding.plain:
+        if self.encoding.keeps_rows:
             return check_array(X, dtype=np.float64, input_name=input_name)
         if np.ndim(X) != 2 or len(X) == 0:
             raise ValueError(f"{input_name} must be a table with at least one row; got shape {np.shape(X)}.")
@@ -61,7 +61,7 @@ class Front:
 
         A copy: scalers with ``copy=False`` write into their input.
         """
-        if self.encoding.plain:
+        if self.encoding.keeps_rows:
             return with_names(rows.copy(), self.model)
         return self.encoding.decode(rows, X)
 

@@ -16,8 +16,9 @@ from sklearn.preprocessing import (
 )
 
 from holdfast.affine import Affine, NotAffine
-from holdfast.certificates.folding.encoding import Kinds, Warp
+from holdfast.certificates.folding.kinds import Kinds
 from holdfast.certificates.folding.table import Table
+from holdfast.certificates.folding.warp import Warp
 
 _DIGITS = 1e-12  # of the magnitudes behind a value: some thousand roundings
 _EDGE = 1e-6  # a QuantileTransformer jumps within 1e-7 of its least and largest quantile

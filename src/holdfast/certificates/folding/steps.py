@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from holdfast.affine import READERS as AFFINE
 from holdfast.affine import Affine, affine_of
 from holdfast.certificates.folding.categories import encode_words, fill_gaps
-from holdfast.certificates.folding.encoding import Kinds
+from holdfast.certificates.folding.kinds import Kinds
 from holdfast.certificates.folding.monotone import MONOTONE, bend, cut
 from holdfast.certificates.folding.table import Table, side_by_side
 

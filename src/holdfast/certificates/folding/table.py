@@ -7,7 +7,8 @@ from numbers import Number
 import numpy as np
 
 from holdfast.affine import Affine
-from holdfast.certificates.folding.encoding import Encoding, key
+from holdfast.certificates.folding.encoding import Encoding
+from holdfast.certificates.folding.values import key
 
 
 @dataclass(frozen=True)

@@ -67,7 +67,7 @@ class Voter(ABC):
 
     def as_given(self, rows: np.ndarray, X):
         """Encoded rows as rows of the kind of X: a frame of its columns if it has words or gaps, else an array."""
-        if self.encoding.plain:
+        if self.encoding.keeps_rows:
             return rows
         given = self.encoding.decode(rows, X)
         return given.set_axis(X.index, axis=0) if hasattr(given, "iloc") and hasattr(X, "iloc") else given

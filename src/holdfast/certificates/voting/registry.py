@@ -49,7 +49,7 @@ def voter_for(model, reference=None) -> Voter:
         if accepts(last):
             chain = fold(steps, n_columns, getattr(model, "feature_names_in_", None))
             front = Front(model, steps, chain)
-            if reference is not None and not front.encoding.plain:
+            if reference is not None and not front.encoding.keeps_rows:
                 refuse_single_precision("reference", reference[0])
                 reference = front.encode(reference[0], "reference"), reference[1]
             elif reference is not None and hasattr(model, "n_features_in_"):  # by name and order, as predict does
