@@ -10,11 +10,13 @@ kernels. So a kernel makes no arrays; one that does says ``allocates=True``. Mea
 import gc
 from typing import cast
 
+import numba
 import numpy as np
 from numba import njit
 from numba.core import event
 
-from holdfast.numerics.inner_library import InnerCompiler
+# Of numba: the library of inner kernels replaces steps that are not public, and was tested with these.
+_FIRST_TESTED, _LAST_TESTED = (0, 60), (0, 68)
 
 _OPTIONS = {"nogil": True, "cache": True, "error_model": "numpy", "no_cfunc_wrapper": True}
 
@@ -44,7 +46,19 @@ def entry(function=None, *, allocates: bool = False, **options):
 
 def inner(function=None, **options):
     """Compile a kernel that only other kernels call; the same arguments."""
-    return entry(function, no_cpython_wrapper=True, pipeline_class=InnerCompiler, **options)
+    return entry(function, no_cpython_wrapper=True, **_LIBRARY, **options)
+
+
+def _inner_library(version: tuple[int, ...]) -> dict:
+    """The option for the library of inner kernels; none, and longer compilation, where it was not tested."""
+    if not _FIRST_TESTED <= version[:2] <= _LAST_TESTED:
+        return {}
+    from holdfast.numerics.inner_library import InnerCompiler
+
+    return {"pipeline_class": InnerCompiler}
+
+
+_LIBRARY = _inner_library(numba.version_info.short)
 
 
 class _PausedCollector(event.Listener):
