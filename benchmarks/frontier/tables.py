@@ -5,6 +5,8 @@ from textwrap import fill
 
 import pandas as pd
 
+from benchmarks.frontier.cell import LINF_RADIUS
+from benchmarks.frontier.data import LARGER
 from benchmarks.yang import store
 from benchmarks.yang.sets import UCI
 
@@ -100,6 +102,35 @@ def table(radius: float = 0.2) -> str:
     )
 
 
+def linf() -> pd.DataFrame:
+    """Moves in L∞, two classes: ``certified / accuracy`` of each method, set by set, over rounds that all have."""
+    found = pd.read_csv(RESULTS / "linf.csv")
+    found = found[found.score.isin(["accuracy", "certified"])]
+    found = found[found.groupby(["dataset", "round"]).method.transform("nunique") == found.method.nunique()]
+    wide = 100 * found.pivot_table(index="dataset", columns=["method", "radius"], values="value")
+    wide.loc["mean"] = wide.mean()
+    rounds = found.groupby("dataset")["round"].nunique()
+    table = pd.DataFrame({"data set": wide.index, "rounds": [str(rounds.get(name, "")) for name in wide.index]})
+    for method in wide.columns.get_level_values(0).unique():
+        certified = [f"{v:.1f} / " for v in wide[method, LINF_RADIUS]] if (method, LINF_RADIUS) in wide else ["- / "]
+        right = [f"{v:.1f}" for v in wide[method, 0.0]]
+        table[method] = [c + r for c, r in zip(certified * (len(right) // len(certified)), right, strict=True)]
+    return table
+
+
+def other_tables(radius: float = 0.2) -> str:
+    """Larger sets, and moves in L∞, in Markdown."""
+    larger = [_markdown(overall(LARGER)), _markdown(per_set(radius, LARGER))]
+    return "\n\n".join(
+        [
+            f"Larger sets, one fixed split each (2,000 training rows, 1,000 test rows), moves in L2, {radius:g}:",
+            *larger,
+            f"Moves in L∞, chosen and certified at {LINF_RADIUS:g}, sets of two classes (as the trees are):",
+            _markdown(linf()),
+        ]
+    )
+
+
 def headline(radius: float = 0.2) -> str:
     """The paragraph of the front page."""
     lines = overall().set_index("method")
@@ -129,6 +160,7 @@ def write_tables() -> None:
     per_set().to_csv(RESULTS / "per_set.csv", index=False)
     command = "python -m benchmarks.frontier table --write"
     _between(README, f"<!-- tables: {command} -->", "<!-- end of tables -->", f"\n\n{table()}\n\n")
+    _between(README, f"<!-- more: {command} -->", "<!-- end of more -->", f"\n\n{other_tables()}\n\n")
     _between(FRONT_PAGE, f"<!-- frontier: {command} -->", "<!-- end of frontier -->", f"\n{headline()}\n")
 
 
