@@ -22,13 +22,14 @@ from holdfast import CertifiedKNeighborsClassifier, affine
 from holdfast import certify as certify_rows
 from holdfast.certificates.voting import linear, scikit_learn
 
-_ROUNDS = 15  # of each, in turn; the medians are compared
+_SHORT, _LONG = 15, 5  # rounds of each, in turn, of calls below and above 100 ms; the medians are compared
 _ROWS, _TRAIN = (200, 1_000), 1_000
 # Where each check is called from, by name, and what stands in its place.
 _CHECKS: dict[str, Callable] = {
     "holdfast.affine._checked": lambda step, map_, n_in: map_,
     "holdfast.certificates.voting.linear._check_scores": lambda *_: None,
     "holdfast.certificates.voting.scikit_learn.check_distances": lambda *_: None,
+    "holdfast.certificates.voting.scikit_learn.fingerprint": lambda *_: None,
     "holdfast.certificates.voting.reference._ask_model": lambda *_: None,
     "holdfast.certificates.voting.reference._ask_labels": lambda *_: None,
     "holdfast.certificates.folding.front.Front._check": lambda *_: None,
@@ -71,8 +72,10 @@ def checks(n_queries: tuple[int, ...] = _ROWS) -> list[dict]:
 def _in_turn(run: Callable[[], object]) -> np.ndarray:
     """Median milliseconds of processor time: with all checks, with those that are left the second time, without."""
     run()
-    times = np.empty((_ROUNDS, 3))
-    for k in range(_ROUNDS):
+    start = time.thread_time()
+    run()
+    times = np.empty((_SHORT if time.thread_time() - start < 0.1 else _LONG, 3))
+    for k in range(len(times)):
         for column in np.roll(range(3), k):
             with ExitStack() as stack:
                 if column == 0:
