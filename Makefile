@@ -4,14 +4,15 @@ VENV := .venv
 BIN := $(VENV)/bin
 JOBS ?= 2
 
-.PHONY: demo test lint types doctest pytest test-lowest attack docs bench-speed bench-quick format clean clean-cache
+.PHONY: demo test lint types kernels doctest pytest test-lowest attack docs bench-speed bench-quick format clean clean-cache
 
 demo: $(VENV)/.ready
 	$(BIN)/holdfast audit wdbc --out results/demo --force
 
-# Types and doctests run side by side; the doctests compile most kernels, which the tests then find in the cache.
+# Two jobs side by side: types and some kernels, and the doctests, which compile the other kernels. The tests then find
+# all of them in the cache, and no kernel is compiled by two processes.
 test: lint
-	$(MAKE) --no-print-directory --output-sync -j $(JOBS) types doctest
+	$(MAKE) --no-print-directory --output-sync -j $(JOBS) kernels doctest
 	$(MAKE) --no-print-directory pytest
 
 lint: $(VENV)/.ready
@@ -24,6 +25,10 @@ types: $(VENV)/.ready
 # Each process has one core, so the linear algebra in it gets one thread.
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 
+# Searches in boxes and among relations, which no doctest needs; after the types, so that these are no third job.
+kernels: types
+	$(ONE_THREAD) $(BIN)/pytest -q tests/adversary/test_brute_force.py
+
 doctest: $(VENV)/.ready
 	$(ONE_THREAD) $(BIN)/pytest -q --doctest-modules src
 
@@ -33,8 +38,9 @@ pytest: $(VENV)/.ready
 
 # Every promise attacked at full size, with tries and breaks; the same families run small in tests/adversary.
 attack: $(VENV)/.ready
-	$(BIN)/python -m tests.adversary
+	HOLDFAST_FULL=1 $(BIN)/python -m tests.adversary
 	HOLDFAST_MUTATIONS=2000 $(BIN)/pytest -q tests/adversary/test_model_files.py -k mutated
+	HOLDFAST_FULL=1 $(ONE_THREAD) $(BIN)/pytest -q -n $(JOBS) --dist worksteal tests
 
 # The oldest versions pyproject.toml admits. What depends on them is run: the contracts of every learner, model, engine
 # and step, what reads scikit-learn's fitted objects, and what calls scipy's solvers. Mathematics of our own is not run

@@ -86,7 +86,10 @@ IDEAS = {
     "prune first": lambda seed: {"candidates": [Idea(prune_turns=1)]},
     "prune and learn, twice": lambda seed: {"candidates": [Idea(prune_turns=2)]},
     "24 draws": lambda seed: {"candidates": [Idea()], "n_draws": 24},
-    "all families": lambda seed: {},
+    "all families": lambda seed: {"n_draws": 8},
+    "all families, 24 draws": lambda seed: {"n_draws": 24},
+    "linear, LMNN-PL 24 draws": lambda seed: {"candidates": ["linear", Idea()], "n_draws": 24},
+    "linear, Euclidean, LMNN-PL 24 draws": lambda seed: {"candidates": ["linear", "euclidean", Idea()], "n_draws": 24},
     "all families, folds repeated three times": lambda seed: {
         "cv": RepeatedStratifiedKFold(n_splits=5, n_repeats=3, random_state=seed)
     },

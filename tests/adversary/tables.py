@@ -31,6 +31,7 @@ from tests.adversary.limits import Limits
 from tests.adversary.probes import attack_radius, between
 from tests.adversary.setups import certified, quietly
 from tests.adversary.tally import Tally
+from tests.sizes import FULL
 
 NUMBERS, WORDS = ["a", "b", "n"], ["w", "c"]
 
@@ -311,7 +312,7 @@ def _rows(numbers: Numbers, limits: Limits, rng) -> np.ndarray:
     if limits.relations is not None:
         A, b = limits.relations
         rows = rows[(rows @ A.T < b).all(axis=1)]
-    return rows
+    return rows if FULL else rows[::2]
 
 
 def _size(limits: Limits, frame: pd.DataFrame) -> float:

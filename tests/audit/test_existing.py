@@ -27,7 +27,9 @@ def wine():
 def test_a_pipeline_as_it_is(wine, names):
     X_train, y_train, X_test, y_test = wine if names else tuple(np.asarray(part) for part in wine)
     model = make_pipeline(MinMaxScaler(), PCA(5), KNeighborsClassifier(3)).fit(X_train, y_train)
-    result = holdfast.audit(model=model, X=X_test, y=y_test, reference=(X_train, y_train), budget=50, explain=3)
+    result = holdfast.audit(
+        model=model, X=X_test, y=y_test, reference=(X_train, y_train), budget=50, explain=int(names)
+    )
     assert set(result.models) == {"yours", "logistic", "knn"}
     unit = np.asarray(X_train, dtype=float).std(axis=0)
     by_hand = certify(
@@ -46,7 +48,7 @@ def test_a_pipeline_as_it_is(wine, names):
 def test_without_a_reference_there_is_only_the_most_frequent_answer(wine):
     X_train, y_train, X_test, y_test = wine
     model = make_pipeline(StandardScaler(), LogisticRegression()).fit(X_train, y_train)
-    result = holdfast.audit(model=model, X=X_test, y=y_test, explain=3)
+    result = holdfast.audit(model=model, X=X_test, y=y_test, explain=1)
     assert set(result.models) == {"yours"}
     np.testing.assert_array_equal(result.scale, model[0].scale_)
     told = result.summary()["verdict"]["sentence"]
@@ -74,7 +76,8 @@ def test_a_saved_model_with_words_in_its_table(tmp_path):
     trained = holdfast.audit(frame[:140], "y", tune="none", models=["knn"], explain=0)
     model = holdfast.load(holdfast.save(trained.model(), tmp_path / "m.holdfast"))
     X, y = frame[140:].drop(columns="y"), frame["y"][140:]
-    result = holdfast.audit(model=model, X=X, y=y, reference=(frame[:140].drop(columns="y"), frame["y"][:140]))
+    result = holdfast.audit(model=model, X=X, y=y, reference=(frame[:140].drop(columns="y"), frame["y"][:140]),
+                            explain=1)  # fmt: skip
     assert result.feature_names == ["a", "b", "site=hill", "site=lake"]
     assert set(result.models) == {"yours", "logistic", "knn"}
     summary = result.summary()

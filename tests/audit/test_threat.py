@@ -43,7 +43,8 @@ def audited():
         radius=1.0,
         models=["logistic"],
         tune="none",
-        explain=3,
+        test_size=0.2,
+        explain=1,
     )
 
 
@@ -55,7 +56,7 @@ def used():
     numbers = (StandardScaler(), ["age", "owed", "paid"])
     encoder = make_column_transformer(numbers, (OneHotEncoder(), ["house", "sex"]))
     model = make_pipeline(encoder, LogisticRegression()).fit(X[:80], y[:80])
-    return holdfast.audit(model=model, X=X[80:], y=y[80:], threat=THREAT, radius=1.0, explain=3)
+    return holdfast.audit(model=model, X=X[80:100], y=y[80:100], threat=THREAT, radius=1.0, explain=1)
 
 
 def test_moves_are_those_of_the_threat(audited):

@@ -54,9 +54,10 @@ def test_bounds_enclose_the_exact_radius_quadratic(k, C, kind):
                 meets(lower, upper, exact)
 
 
-@pytest.mark.parametrize(("size", "kind", "norm"), every_pair(SIZES, METRICS, ["linf", "l1"]))
-def test_bounds_enclose_the_exact_radius_linear(size, kind, norm):
-    k, C = size
+@pytest.mark.parametrize(
+    ("k", "C", "kind", "norm"), [(*size, *rest) for size, *rest in every_pair(SIZES, METRICS, ["linf", "l1"])]
+)
+def test_bounds_enclose_the_exact_radius_linear(k, C, kind, norm):
     rng = np.random.default_rng([k, C])
     problem, queries, x, prediction = random_problem(rng, k, C, kind, norm, n=k + 4)
     queries, x, prediction = queries[:1], x[:1], prediction[:1]

@@ -10,11 +10,12 @@ from sklearn.preprocessing import StandardScaler
 
 from holdfast import LMNN, CertifiedKNeighborsClassifier, certify
 from tests.attacks.adapters import art_classifier, foolbox_model
+from tests.sizes import FULL
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # theirs
 
 
-@pytest.fixture(scope="module", params=[1, 3, 4])
+@pytest.fixture(scope="module", params=[1, 3, 4] if FULL else [1, 4])
 def certified(request):
     X, y = load_iris(return_X_y=True)
     X = StandardScaler().fit_transform(X)
@@ -68,10 +69,10 @@ def test_foolbox(certified):
 
 
 def test_a_hundred_thousand_tries(certified):
-    """Ours: random and directed moves just inside the certified balls, 100,000 over the three models."""
+    """Ours: random and directed moves just inside the certified balls, 100,000 over two models."""
     model, rows, l2, linf = certified
     rng = np.random.default_rng(0)
-    n = 2500
+    n = 3750
     for order, certificate in ((2, l2), (np.inf, linf)):
         towards = certificate.adversarial - rows
         spread = rng.uniform(0, 2, (n, 1, 1)) * np.abs(towards).mean()
@@ -79,4 +80,4 @@ def test_a_hundred_thousand_tries(certified):
         D *= (0.999999 * certificate.radius / np.linalg.norm(D, ord=order, axis=2))[..., None]
         found = model.predict((rows + D).reshape(-1, rows.shape[1])).reshape(n, -1)
         assert (found == certificate.prediction).all()
-    assert 2 * found.size >= 34_000
+    assert 2 * found.size >= 50_000

@@ -1,5 +1,7 @@
 """What the pages print runs as printed: Python in one namespace a page, ``holdfast`` as a program."""
 
+from functools import partial
+
 import pytest
 
 from tests.docs.pages import DOCS, blocks, commands, run_page, written_pages
@@ -13,6 +15,10 @@ def test_the_blocks_of_a_page_run(page, tmp_path, monkeypatch):
     matplotlib.use("Agg", force=True)
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("HOLDFAST_DATA", raising=False)
+    if "LocalCluster(" in page.read_text(encoding="utf-8"):  # workers in threads; tests/backends has processes
+        distributed = pytest.importorskip("distributed")
+        threads = partial(distributed.LocalCluster, processes=False, dashboard_address=None)
+        monkeypatch.setattr(distributed, "LocalCluster", threads)
     run_page(page)
 
 

@@ -2,10 +2,12 @@
 
 import os
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from holdfast.audit.explained import explain_rows
 from holdfast.report import write_report
 from tests.audit.conftest import IMG, SCRIPT
 
@@ -221,3 +223,28 @@ def test_it_reads_without_script(page):
     assert not page.locator("#radius").is_visible()
     assert "%" in page.locator('[data-out="kept"]').first.inner_text()
     assert page.locator("#features tbody tr").last.is_visible()
+
+
+def test_rows_are_picked_in_what_would_have_to_change(browser, audit_result, tmp_path):
+    explained = explain_rows(audit_result, 4, budget=50)
+    write_report(replace(audit_result, explained=explained), tmp_path)
+    page = browser.new_page(viewport={"width": 390, "height": 800})
+    page.goto((tmp_path / "report.html").as_uri())
+    shown = page.locator("#change-rows > .change-row:visible")
+    titles = page.locator("#change-rows > .change-row h3").all_text_contents()
+    assert len(titles) == page.locator("#change-row option").count() == 4
+    assert shown.locator("h3").all_text_contents() == titles[:1]
+    page.select_option("#change-row", "2")
+    assert shown.locator("h3").all_text_contents() == titles[2:3]
+    page.click("#change-after")
+    assert shown.locator("h3").all_text_contents() == titles[3:]
+    page.click("#change-after")  # round to the first
+    assert shown.locator("h3").all_text_contents() == titles[:1]
+    page.focus("#change-before")
+    page.keyboard.press("Enter")  # by keyboard as well
+    assert shown.locator("h3").all_text_contents() == titles[3:]
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    page.emulate_media(media="print")
+    assert shown.count() == 1  # paper has the row that was picked, and no buttons
+    assert not page.locator("#change-row").is_visible()
+    page.close()

@@ -104,6 +104,14 @@ def verdict(
             sentence, [_worst(own), _balanced(own, n_classes), *_undecided(own, others), rows], "worse", best
         )
     start = f"Use {own.method}" if others else own.method
+    beaten = [m.scores["certified"] for m in others[:1]] + [majority["certified"]]
+    if others and own.scores["certified"] < max(beaten):  # chosen with every class counted alike: so say those numbers
+        proven = (
+            f"every class counted alike, {percent(own.scores['balanced_certified'])} of the test rows are right and "
+            f"proven to stay so {where}"
+        )
+        against = [f"{percent(m.scores['balanced_certified'])} of {m.method}" for m in others[:1]]
+        against.append(f"{percent(1 / n_classes)} of {always}")
     sentence = f"{start}: {proven}, against {' and '.join(against)}."
     tone, reasons = ("better" if others else "plain"), [_worst(own), _balanced(own, n_classes)]
     if others:

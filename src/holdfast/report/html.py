@@ -47,6 +47,7 @@ def render_html(summary: dict) -> str:
         loader=PackageLoader("holdfast.report"),
         autoescape=True,
         undefined=StrictUndefined,
+        finalize=_unbroken,
         trim_blocks=True,
         lstrip_blocks=True,
     )
@@ -66,6 +67,12 @@ def render_html(summary: dict) -> str:
         script=script,
         script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
     )
+
+
+def _unbroken(value):
+    """Text in which a line never ends between a number and its percent sign; what is marked as safe stays as it is."""
+    plain = isinstance(value, str) and not hasattr(value, "__html__")
+    return value.replace(" %", "\u00a0%") if plain else value
 
 
 def _seconds(summary: dict) -> dict:

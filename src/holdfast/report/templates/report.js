@@ -12,7 +12,11 @@
   var slider = document.getElementById("radius"), shown = document.getElementById("radius-value");
 
   function all(selector, within) { return Array.prototype.slice.call((within || document).querySelectorAll(selector)); }
-  function percent(share) { return (100 * share).toFixed(1) + " %"; }
+  // As the rest of the report is rounded: halves to the even digit.
+  function percent(share) {
+    var value = 100 * share;
+    return (value % 1 === 0.25 ? value - 1e-9 : value).toFixed(1) + "\u00a0%";
+  }
   function number(value) { return String(Number(value.toPrecision(3))); }
 
   // Wilson's 95 % interval of a share of n.
