@@ -194,7 +194,7 @@ def compare(tally: Tally, model, rows, limits: Limits, some, whole, sizes: list,
         kept[:, changing] = rows[seen][:, changing]  # at no cost
         for i, row in enumerate(seen):
             tally.expect(bool(changed[i]), f"witness {row} ({name}) does not change the answer")
-            tally.expect(_possible(limits, kept[i], rows[row]), f"witness {row} ({name}) is not possible")
+            tally.expect(_possible(limits, moved[i], kept[i], rows[row]), f"witness {row} ({name}) is not possible")
             radius, size, at = some.radius[row], certificate.upper[row], sizes[row]
             if some.prediction[row] != certificate.prediction[row]:  # at a tie a row alone may round otherwise
                 tally.expect(radius == 0, f"row {row}: radius {radius:.9g}, but another answer in a batch")
@@ -211,9 +211,10 @@ def compare(tally: Tally, model, rows, limits: Limits, some, whole, sizes: list,
             tally.expect(some.radius[row] > at or (at == 0 and not changing.any()), f"row {row}: stable, radius below")
 
 
-def _possible(limits: Limits, moved: np.ndarray, row: np.ndarray) -> bool:
-    """As ``Limits.possible``, but a witness may touch a relation."""
-    out = replace(limits, relations=None).possible(moved[None], row[None])[0]
+def _possible(limits: Limits, moved: np.ndarray, kept: np.ndarray, row: np.ndarray) -> bool:
+    """As ``Limits.possible``, but a witness may touch a relation, in which a category counts as what it became."""
+    out = replace(limits, relations=None).possible(kept[None], row[None])[0]
+    out &= bool(moved[CATEGORY] in (*VALUES, row[CATEGORY], kept[CATEGORY]))
     if limits.relations is not None:
         A, b = limits.relations
         out &= bool((A @ moved - b <= 1e-9 * (np.abs(A) @ np.abs(moved) + np.abs(b))).all())

@@ -36,6 +36,21 @@ def test_any_change_shows(change):
     assert fingerprint(step) not in (before, None)
 
 
+@pytest.mark.parametrize("algorithm", ["brute", "kd_tree", "ball_tree"])
+def test_neighbours(algorithm):
+    model = KNeighborsClassifier(3, algorithm=algorithm).fit(X, np.where(y, "a", "b").astype(object))
+    before = fingerprint(model)
+    model.predict(X)  # trees count what they are asked
+    assert fingerprint(model) == before is not None
+    others = [KNeighborsClassifier(3, algorithm=algorithm, p=1).fit(X, y), KNeighborsClassifier(3).fit(X[::-1], y)]
+    if algorithm != "brute":
+        others[0]._tree, model._tree = model._tree, others[0]._tree  # the tree of another metric
+    else:
+        model._fit_X[0, 0] += 1e-15
+    assert fingerprint(model) not in (before, None)
+    assert len({fingerprint(other) for other in others}) == 2
+
+
 def test_types_count():
     plain, scaler = FunctionTransformer(), StandardScaler()
     vars(plain).clear(), vars(scaler).clear()
@@ -46,9 +61,8 @@ def test_types_count():
     "step",
     [
         FunctionTransformer(np.exp),  # a function
-        KNeighborsClassifier(algorithm="kd_tree").fit(X, y),  # a tree
         LogisticRegression(random_state=np.random.RandomState(0)).fit(X, y),  # a generator
-        KNeighborsClassifier().fit(X, np.where(y, "a", "b").astype(object)),  # an array of objects
+        KNeighborsClassifier(metric=lambda a, b: abs(a - b).sum(), algorithm="ball_tree").fit(X, y),
     ],
 )
 def test_what_cannot_be_read_has_none(step):

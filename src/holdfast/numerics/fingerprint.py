@@ -4,6 +4,8 @@ import hashlib
 
 import numpy as np
 from sklearn import __version__
+from sklearn.metrics import DistanceMetric
+from sklearn.neighbors import BallTree, KDTree
 
 _MOST = 1024  # digests that are remembered
 _PLAIN = (bool, int, float, complex, str, bytes, type(None), np.generic, type)
@@ -12,8 +14,9 @@ _PLAIN = (bool, int, float, complex, str, bytes, type(None), np.generic, type)
 def fingerprint(estimator) -> bytes | None:
     """The digest of the type of an object and of its attributes; None if one of them is neither number nor word.
 
-    Arrays count with their type, shape and bytes, so an array that was written into gives another digest. Objects of
-    which more than that would have to be known (search trees, functions, generators, other estimators) have none.
+    Arrays count with their type, shape and bytes, so an array that was written into gives another digest; search trees
+    with their arrays and their metric. Objects of which more would have to be known (functions, generators, other
+    estimators) have none.
     """
     digest = hashlib.blake2b(f"{__version__} {type(estimator).__module__}.{type(estimator).__qualname__}".encode())
     return digest.digest() if _add(digest, vars(estimator)) else None
@@ -22,11 +25,16 @@ def fingerprint(estimator) -> bytes | None:
 def _add(digest, value) -> bool:
     """Put a value into the digest; False if that cannot be done."""
     if isinstance(value, np.ndarray):
-        if value.dtype.hasobject:
-            return False
         digest.update(f"{value.dtype.str}{value.shape}".encode())
-        digest.update(np.ascontiguousarray(value).view(np.uint8) if value.size else b"")
+        if value.dtype.hasobject:
+            return _add(digest, value.tolist())
+        digest.update(np.ascontiguousarray(value).reshape(-1).view(np.uint8) if value.size else b"")
         return True
+    if type(value) in (KDTree, BallTree):
+        metrics = [part for part in value.__getstate__() if isinstance(part, DistanceMetric)]
+        digest.update(f"{type(value).__name__} {[type(metric).__name__ for metric in metrics]}".encode())
+        arrays = [np.asarray(array) for array in value.get_arrays()]
+        return len(metrics) == 1 and _add(digest, [*arrays, metrics[0].__getstate__()])
     if isinstance(value, _PLAIN):
         digest.update(f"{type(value).__name__} {value!r};".encode())
         return True
@@ -52,5 +60,9 @@ class Passed:
         if digest is None:
             return
         if len(self._digests) >= _MOST:
-            self._digests.clear()
+            self.clear()
         self._digests[digest] = None
+
+    def clear(self) -> None:
+        """Forget all: every object is checked again."""
+        self._digests.clear()

@@ -52,13 +52,14 @@ def shows_points(knn: KNeighborsClassifier) -> bool:
     return _stored(knn)[0] is not None
 
 
-def stored_points(knn) -> tuple[np.ndarray, np.ndarray]:
+def stored_points(knn, passed: bool = False) -> tuple[np.ndarray, np.ndarray]:
     """The points and class codes that the model votes with, as this version of scikit-learn stores them.
 
     They are no public attribute, so the model is asked about them (``kneighbors``, ``predict``): its nearest point must
     be the point itself, with its label. A tree is asked about every point, because its nodes may be those of other
-    points; a search through all of them about the labels of a sample, and about distances when these are checked. Where
-    the points cannot be read, ``reference`` must be given.
+    points; a search through all of them about the labels of a sample, and about distances when these are checked. It is
+    not asked again if this very model, to the last bit, ``passed``. Where the points cannot be read, ``reference`` must
+    be given.
     """
     points, codes = _stored(knn)
     if points is None or codes is None or len(points) != knn.n_samples_fit_ or len(codes) != len(points):
@@ -68,6 +69,8 @@ def stored_points(knn) -> tuple[np.ndarray, np.ndarray]:
         )
     refuse_single_precision("The model's own rows", points)
     points = check_array(points, dtype=np.float64)
+    if passed:
+        return points, codes
     size = np.linalg.norm(points, axis=1) + 1e-300
     if isinstance(knn, RadiusNeighborsClassifier):
         _ask_within(knn, points, size)
