@@ -3,7 +3,7 @@
 python -m benchmarks.frontier run --rounds 20 --folder .bench/frontier     # goes on where it was
 python -m benchmarks.frontier run --rounds 1 --larger                      # the larger sets, a fixed split
 python -m benchmarks.frontier run --rounds 5 --linf                        # moves in L-infinity; trees: .trees
-python -m benchmarks.frontier keep --folder .bench/frontier                # finished rows into results/rows.csv
+python -m benchmarks.frontier keep --folder .bench/frontier                # finished rows into results/rows.parquet
 python -m benchmarks.frontier table --write                                # into results/*.csv and README.md
 """
 
@@ -36,8 +36,8 @@ def run(folder: Path, cells: list[Cell]) -> None:
 
 
 def keep(folder: Path) -> None:
-    """Copy the finished rows to ``results/rows.csv``, those in L∞ to ``results/linf.csv``."""
-    for kind, name in (("table", "rows.csv"), ("table-linf", "linf.csv")):
+    """Copy the finished rows to ``results/rows.parquet``, those in L∞ to ``results/linf.parquet``."""
+    for kind, name in (("table", "rows.parquet"), ("table-linf", "linf.parquet")):
         files = sorted((folder / CELLS / kind).rglob("*.parquet"))
         if files:
             rows = pd.concat([pd.read_parquet(file) for file in files], ignore_index=True)

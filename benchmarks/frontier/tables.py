@@ -21,7 +21,7 @@ _NEAR = 0.5  # points within which a set counts as at least as good
 
 def rows() -> pd.DataFrame:
     """All rows: dataset, method, round, score, radius, value."""
-    ours = pd.read_csv(RESULTS / "rows.csv")
+    ours = pd.read_parquet(RESULTS / "rows.parquet")
     ours = ours[ours.score.isin(["accuracy", "certified"])]
     kept = store.load(store.RESULTS)
     kept = kept[(kept.preprocessing == "paper") & kept.method.isin(PAPER) & ~kept.dataset.isin(LARGER)]  # other splits
@@ -104,7 +104,7 @@ def table(radius: float = 0.2) -> str:
 
 def linf() -> pd.DataFrame:
     """Moves in L∞, two classes: ``certified / accuracy`` of each method, set by set, over rounds that all have."""
-    found = pd.read_csv(RESULTS / "linf.csv")
+    found = pd.read_parquet(RESULTS / "linf.parquet")
     found = found[found.score.isin(["accuracy", "certified"])]
     found = found[found.groupby(["dataset", "round"]).method.transform("nunique") == found.method.nunique()]
     wide = 100 * found.pivot_table(index="dataset", columns=["method", "radius"], values="value")

@@ -39,7 +39,7 @@ def test_a_run_goes_on_where_it_was(tmp_path, capsys, monkeypatch):
 
     monkeypatch.setattr(command, "RESULTS", tmp_path)
     keep(tmp_path)
-    assert len(pd.read_csv(tmp_path / "rows.csv")) == 8
+    assert len(pd.read_parquet(tmp_path / "rows.parquet")) == 8
 
 
 def test_the_table_reads_the_rows_that_are_kept():

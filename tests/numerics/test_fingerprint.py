@@ -83,3 +83,11 @@ def test_a_step_that_passed_and_was_changed_is_checked_again():
     model[-1].decision_function = lambda rows: np.zeros(len(rows))
     with pytest.raises(TypeError, match="decision_function"):
         certify(model, X[:2])
+
+
+def test_a_class_that_can_be_defined_again_has_no_digest():
+    class Scaler(StandardScaler):
+        """As a user defines one."""
+
+    assert fingerprint(Scaler().fit(np.eye(3))) is None
+    assert fingerprint(StandardScaler().fit(np.eye(3))) is not None

@@ -14,10 +14,15 @@ _PLAIN = (bool, int, float, complex, str, bytes, type(None), np.generic, type)
 def fingerprint(estimator) -> bytes | None:
     """The digest of the type of an object and of its attributes; None if one of them is neither number nor word.
 
+    Only scikit-learn's own types have one: a class of a user's may be defined again under the same name, and then do
+    something else with the same attributes.
+
     Arrays count with their type, shape and bytes, so an array that was written into gives another digest; search trees
     with their arrays and their metric. Objects of which more would have to be known (functions, generators, other
     estimators) have none.
     """
+    if not type(estimator).__module__.startswith("sklearn."):
+        return None
     digest = hashlib.blake2b(f"{__version__} {type(estimator).__module__}.{type(estimator).__qualname__}".encode())
     return digest.digest() if _add(digest, vars(estimator)) else None
 

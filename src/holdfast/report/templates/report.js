@@ -29,8 +29,8 @@
 
   function at(key, i) {
     var own = s.curves[key];
-    var counts = [own.certified[i], own.attacked[i], own.attacked[0]].map(function (v) { return Math.round(v * n); });
-    return { certified: counts[0], undecided: counts[1] - counts[0], attacked: counts[2] - counts[1], wrong: n - counts[2] };
+    var certified = Math.round(own.certified[i] * n), kept = Math.round(own.attacked[i] * n), right = Math.round(own.attacked[0] * n);
+    return { certified: certified, undecided: kept - certified, attacked: right - kept, wrong: n - right };
   }
 
   function show(i) {
