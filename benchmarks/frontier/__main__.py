@@ -20,6 +20,7 @@ from benchmarks.yang.sets import UCI
 from benchmarks.yang.store import CELLS, write
 
 SETS = [name for name in UCI if name != "credit"]
+_CELL = ["dataset", "method", "round"]
 TWO_CLASSES = [name for name in SETS if name not in ("iris", "segment", "wine")]
 
 
@@ -36,12 +37,20 @@ def run(folder: Path, cells: list[Cell]) -> None:
 
 
 def keep(folder: Path) -> None:
-    """Copy the finished rows to ``results/rows.parquet``, those in L∞ to ``results/linf.parquet``."""
+    """Put the finished rows into ``results/rows.parquet``, those in L∞ into ``results/linf.parquet``.
+
+    Rows that are there stay, unless their cell was run again.
+    """
     for kind, name in (("table", "rows.parquet"), ("table-linf", "linf.parquet")):
         files = sorted((folder / CELLS / kind).rglob("*.parquet"))
         if files:
-            rows = pd.concat([pd.read_parquet(file) for file in files], ignore_index=True)
-            write(RESULTS / name, rows.sort_values(["dataset", "method", "round", "radius"], ignore_index=True))
+            parts = [pd.read_parquet(file) for file in files]
+            rerun = {tuple(part[_CELL].iloc[0]) for part in parts}
+            if (RESULTS / name).is_file():
+                before = pd.read_parquet(RESULTS / name)
+                parts.append(before[[tuple(cell) not in rerun for cell in before[_CELL].to_numpy()]])
+            rows = pd.concat(parts, ignore_index=True)
+            write(RESULTS / name, rows.sort_values([*_CELL, "radius"], kind="stable", ignore_index=True))
 
 
 def main() -> None:

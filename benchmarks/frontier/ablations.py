@@ -22,7 +22,7 @@ from benchmarks.frontier.tables import RESULTS
 from benchmarks.yang.store import write
 from holdfast import RobustClassifierCV
 from holdfast.search import FAMILIES
-from holdfast.search.verdict import Objective, verdict
+from holdfast.search.verdict import Criterion, verdict
 
 FILE = RESULTS / "finalists.csv"
 _CELL = ["dataset", "round"]
@@ -35,7 +35,7 @@ def finalists(name: str, number: int) -> pd.DataFrame:
     search.fit(part.X_train, part.y_train)
     results = search.cv_results_
     last = np.flatnonzero(results["rung"] == results["rung"].max())
-    question = Objective(1.0, RADIUS).about(part.X_test, part.y_test)
+    question = Criterion(1.0, RADIUS).about(part.X_test, part.y_test)
     rows = []
     for k in last:
         found = verdict(search.candidate(k).fit(part.X_train, part.y_train), question)

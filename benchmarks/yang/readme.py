@@ -7,7 +7,7 @@ import pandas as pd
 from benchmarks.yang.methods import METHODS
 from benchmarks.yang.reasons import reason
 from benchmarks.yang.sets import SETS
-from benchmarks.yang.store import by_schedule, load, published
+from benchmarks.yang.store import load, published
 from benchmarks.yang.tables import (
     TITLES,
     chosen,
@@ -52,7 +52,7 @@ def text(rows: pd.DataFrame, folder: Path) -> str:
     """The section: results reproduced and not reproduced, provenance, coverage, then the tables."""
     if rows.empty:
         return "Nothing has been run yet: there are no rows in `results/`, and so the paper has not been run again."
-    parts = [verdict(rows, by_schedule(folder)), _FILES, provenance(rows), coverage(rows)]
+    parts = [verdict(rows), _FILES, provenance(rows), coverage(rows)]
     for name, title, table, remark in sections(rows):
         if name in _SHOWN:
             parts += [f"### {title}", remark, markdown(table)]
@@ -60,6 +60,11 @@ def text(rows: pd.DataFrame, folder: Path) -> str:
     if toy.is_file():
         means = pd.read_csv(toy).groupby(["example", "method"], sort=False)[["margin", "published_margin", "accuracy"]]
         parts += ["### Toy examples", "Means over the samples drawn.", markdown(means.mean().reset_index())]
+    times = folder / "seconds.csv"
+    if times.is_file():
+        remark = "Processor seconds of one fit on one thread, triplets included, with the parameters of round 0. "
+        remark += "The paper's machine was another."
+        parts += ["### Training times", remark, markdown(pd.read_csv(times))]
     figures = sorted((folder / "figures").glob("*.png"))
     parts += [f"![{path.stem}](results/figures/{path.name})" for path in figures]
     return "\n\n".join(part for part in parts if part)
@@ -89,11 +94,8 @@ def coverage(rows: pd.DataFrame) -> str:
     return "\n\n".join(lines) or "Every method was run on every data set, in as many rounds as in the paper."
 
 
-def verdict(rows: pd.DataFrame, schedule: pd.DataFrame | None = None) -> str:
-    """Counts of reproduced results, and the list of those that were not.
-
-    ``schedule`` are further rows, on fewer rounds, by the paper's schedule: what they give is said beside.
-    """
+def verdict(rows: pd.DataFrame) -> str:
+    """Counts of reproduced results, and the list of those that were not."""
     rows = chosen(rows)
     theirs = pd.concat([published("uci"), published("high_dimensional")], ignore_index=True)
     both = compare(summary(rows), theirs)
@@ -109,23 +111,17 @@ def verdict(rows: pd.DataFrame, schedule: pd.DataFrame | None = None) -> str:
             )
     frame = pd.DataFrame(table, columns=["condition", "compared", "within one published std", "within or better"])
     failed = known[~known["reproduced"].astype(bool)]
-    few = _few_rounds(rows, schedule, theirs)
     lines = []
     for (dataset, method), part in failed.groupby(["dataset", "method"]):
         cells: dict[str, list[str]] = {}  # a reason -> what it explains
         for row in part.itertuples():
             text = f"{_SHORT.get(row.condition, row.condition)} {row.mean - row.ease:.1f}"
             text += f" ({row.published:.1f} ± {row.published_std:.1f})"
-            text += few.get((dataset, method, row.condition), "")
             cells.setdefault(reason(row.dataset, row.method, row.condition) or "not known", []).append(text)
         lines += [f"**{dataset}, {method}** {', '.join(numbers)}: {why}" for why, numbers in cells.items()]
     total = (
-        f"{int(known['reproduced'].sum())} of {len(known)} published cells are within one standard deviation or better"
+        f"{int(known['reproduced'].sum())} of {len(known)} published cells are within one standard deviation or better."
     )
-    within = {(row.dataset, row.method, row.condition): bool(row.reproduced) for row in known.itertuples()}
-    changes = [("within" in text, within.get(key)) for key, text in few.items()]
-    more, fewer = changes.count((True, False)), changes.count((False, True))
-    total += f"; by the paper's schedule, run on fewer rounds, {more} more are, and {fewer} are not." if few else "."
     as_they_are = compare(summary(chosen(rows)).assign(ease=0.0), theirs)["reproduced"].dropna()
     if int(as_they_are.sum()) != int(known["reproduced"].sum()):
         total += (
@@ -139,18 +135,3 @@ def verdict(rows: pd.DataFrame, schedule: pd.DataFrame | None = None) -> str:
     return "\n\n".join(
         filter(None, [total, markdown(frame), not_reproduced, headline_sentence(head) if len(head) else ""])
     )
-
-
-def _few_rounds(rows: pd.DataFrame, schedule: pd.DataFrame | None, theirs: pd.DataFrame) -> dict[tuple, str]:
-    """A few words for each data set, method and condition that was run by the schedule on fewer rounds."""
-    if schedule is None or schedule.empty:
-        return {}
-    plain = rows[rows["method"] == "Euclidean"]  # says how hard the rounds are
-    both = compare(summary(pd.concat([plain, chosen(schedule)], ignore_index=True)), theirs)
-    both = both[(both["method"] != "Euclidean") & both["reproduced"].notna()]
-    return {
-        (row.dataset, row.method, row.condition): (
-            f", by the schedule on {row.rounds} rounds {row.mean - row.ease:.1f}{', within' if row.reproduced else ''}"
-        )
-        for row in both.itertuples()
-    }

@@ -54,12 +54,6 @@ def load(folder: Path) -> pd.DataFrame:
     return rows.drop_duplicates(keys, ignore_index=True) if len(rows) else rows
 
 
-def by_schedule(folder: Path) -> pd.DataFrame:
-    """Rows of CAP, LDD, PNCA and PNCA-PL by the paper's schedule on fewer rounds than the rows that are reported."""
-    kept = folder / "schedule.parquet"
-    return pd.read_parquet(kept) if kept.is_file() else pd.DataFrame()
-
-
 def published(name: str) -> pd.DataFrame:
     """A table of printed numbers."""
     return pd.read_csv(PUBLISHED / f"{name}.csv")

@@ -1,4 +1,4 @@
-"""The experiments outside the grid of cells: toy examples, sensitivity, convergence, the bound as tau grows."""
+"""The experiments outside the grid of cells: toy examples, sensitivity, convergence, the bound as tau grows, times."""
 
 import json
 import math
@@ -12,6 +12,7 @@ import pandas as pd
 from sklearn.exceptions import ConvergenceWarning
 
 from benchmarks.yang.protocol import Round, make_round
+from benchmarks.yang.seconds import seconds
 from benchmarks.yang.store import load
 from benchmarks.yang.toy import SETS, run
 from holdfast import LMNN, CertifiedKNeighborsClassifier, FixedMetric, Perturbation
@@ -115,6 +116,7 @@ STUDIES: dict[str, Callable[..., pd.DataFrame]] = {
     "sensitivity": sensitivity,
     "convergence": convergence,
     "bound": bound,
+    "seconds": seconds,
 }
 
 

@@ -149,17 +149,6 @@ def headline(rows: pd.DataFrame, method: str = "LMNN-PL@0.2", radius: float = 0.
     return pd.concat(out, axis=1).reset_index()
 
 
-def seconds(rows: pd.DataFrame) -> pd.DataFrame:
-    """Seconds of one fit, and of tuning, beside the published seconds of a fit; means over the rounds."""
-    once = rows.drop_duplicates(["dataset", "method", "round", "draws", "folds"])
-    table = once.groupby(["dataset", "method"], sort=False).agg(
-        fit=("seconds_fit", "mean"), tuning=("seconds_tuning", "mean"), rounds=("round", "nunique"),
-        draws=("draws", "max"), folds=("folds", "max"),
-    )  # fmt: skip
-    theirs = published("training_seconds").rename(columns={"seconds": "published_fit"})
-    return table.reset_index().merge(theirs, on=["dataset", "method"], how="left")
-
-
 # -- from numbers to text ----------------------------------------------------------------------------
 
 
@@ -245,8 +234,6 @@ def sections(rows: pd.DataFrame) -> list[tuple[str, str, pd.DataFrame, str]]:
     table = headline(rows)
     if len(table):
         out.append(("headline", "LMNN-PL selected by certified accuracy at 0.2", table, headline_sentence(table)))
-    text = "Seconds of one fit, triplets included, on one thread; tuning is the whole search."
-    out.append(("seconds", "Seconds", seconds(rows), text))
     return out
 
 

@@ -6,6 +6,7 @@ import pytest
 from benchmarks.yang.cell import Cell
 from benchmarks.yang.figures import STUDIES as FIGURES
 from benchmarks.yang.runner import run
+from benchmarks.yang.seconds import seconds
 from benchmarks.yang.studies import bound, convergence, sensitivity, toy
 
 
@@ -43,3 +44,12 @@ def test_a_study_starts_from_the_parameters_a_run_found(tmp_path):
 def test_both_solvers_end_at_a_good_metric():
     last = convergence(name="wine").groupby("solver")["accuracy"].last()
     assert (last > 0.9).all()
+
+
+def test_seconds_are_those_of_the_tuned_fit_beside_the_printed_ones(tmp_path):
+    with pytest.raises(ValueError, match="run some cells first"):
+        seconds(folder=tmp_path)
+    assert run([Cell("wdbc", "DRIFT", 0, 2, 2)], tmp_path, say=lambda line: None) == []
+    table = seconds(folder=tmp_path)
+    assert table[["dataset", "method", "published"]].to_numpy().tolist() == [["wdbc", "DRIFT", 5.12]]
+    assert 0 < table["seconds"][0] < 5

@@ -109,8 +109,8 @@ def counterfactuals(
     >>> found = counterfactuals(model, X[70:71], target=1, threat=Threat(only_down=[2]), max_features=1)
     >>> bool((model.predict(found.points) == 1).all())
     True
-    >>> print(found.sentences()[0])
-    to be 1 instead of 2: petal width (cm) 1.8 → 1.721; no change smaller by more than 1 % can do it
+    >>> print(found.sentences()[0])  # doctest: +ELLIPSIS
+    to be 1 instead of 2: petal width (cm) 1.8 → 1.72...; no change smaller by more than 1 % can do it
     """
     check_number("counterfactuals", "slack", slack, at_least=0)
     check_number("counterfactuals", "rounding", rounding, at_least=0, below=1)
