@@ -87,17 +87,25 @@ def empty_workspace(n: int, s: int) -> Workspace:
 
 
 @entry
-def nearest_changes(voters, queries, prediction, rounding, down, up, active, work, lower, z, start, stop):
-    """``lower[t]`` and ``z[t]`` of the queries ``start … stop − 1``; ``rounding`` has sizes and map errors of all.
+def nearest_changes(voters, queries, prediction, rounding, down, up, active, work, lower, z, elected, start, stop):
+    """``lower[t]`` and ``z[t]`` of the queries ``start … stop − 1``, and the class that is ``elected[t]`` at them.
+
+    ``rounding`` has sizes and map errors of all queries.
 
     ``down`` and ``up`` are None, and the code of the box is not compiled, if nothing confines the moves.
     """
+    labels, D = voters.labels, work.D
     for t in range(start, stop):
         own = Rounding(rounding.kappa, rounding.size[t], rounding.growth, rounding.map_error[t])
         if up is None:
             lower[t] = _nearest_change(voters, queries[t], prediction[t], own, None, None, active, work, z[t])
         else:
             lower[t] = _nearest_change(voters, queries[t], prediction[t], own, down[t], up[t], active, work, z[t])
+        first = 0
+        for i in range(1, D.size):
+            if D[i] < D[first]:
+                first = i
+        elected[t] = labels[first]
 
 
 @inner
