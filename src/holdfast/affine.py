@@ -56,13 +56,16 @@ class Affine:
         """The length of ``cancellation``."""
         return float(np.linalg.norm(self.cancellation))
 
-    def __call__(self, X: np.ndarray) -> np.ndarray:
-        """The images of rows; of a block of queries each alone, so that it does not depend on the others."""
-        return self.linear_part(X) + self.w0
+    def __call__(self, X: np.ndarray, fixed: bool = False) -> np.ndarray:
+        """The images of rows; of a block of queries each alone, so that it does not depend on the others.
 
-    def linear_part(self, X: np.ndarray) -> np.ndarray:
+        ``fixed`` says that these are the rows of a model, which are always the same: they are mapped together.
+        """
+        return self.linear_part(X, fixed) + self.w0
+
+    def linear_part(self, X: np.ndarray, fixed: bool = False) -> np.ndarray:
         """``W x`` of rows: the images of moves, without the constant; each alone, as in a call."""
-        return product_by_rows(X, self.W) if len(X) <= _BLOCK else X @ self.W.T
+        return X @ self.W.T if fixed or len(X) > _BLOCK else product_by_rows(X, self.W)
 
     def magnitudes(self, X: np.ndarray) -> np.ndarray:
         """``|W_2| |W_1| |x|`` and what cancels, for each row and coordinate: rounding errors are a small part of it."""

@@ -41,7 +41,7 @@ def check_reference(knn: KNeighborsClassifier, reference, steps: Fold, n_feature
         )
     if not np.array_equal(np.unique(labels), knn.classes_):
         raise ValueError("The labels in reference are not the classes the model was fitted on.")
-    mapped = steps(rows)
+    mapped = steps(rows, fixed=True)
     size = steps.sizes(rows)
     if not _compare_stored(knn, mapped, labels, size):
         _ask_model(knn, mapped, labels, size)
