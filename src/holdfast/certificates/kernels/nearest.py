@@ -88,11 +88,10 @@ def empty_workspace(n: int, s: int) -> Workspace:
 
 @entry
 def nearest_changes(voters, queries, prediction, rounding, down, up, active, work, lower, z, elected, start, stop):
-    """``lower[t]`` and ``z[t]`` of the queries ``start … stop − 1``, and the class that is ``elected[t]`` at them.
+    """``lower[t]`` and ``z[t]`` of the queries ``start … stop − 1``, and ``elected[t]``, the class that wins at them.
 
-    ``rounding`` has sizes and map errors of all queries.
-
-    ``down`` and ``up`` are None, and the code of the box is not compiled, if nothing confines the moves.
+    ``rounding`` has sizes and map errors of all queries. ``down`` and ``up`` are None, and the code of the box is not
+    compiled, if nothing confines the moves.
     """
     labels, D = voters.labels, work.D
     for t in range(start, stop):
@@ -139,7 +138,7 @@ def _nearest_change(voters, u, y, rounding, down, up, active, work, best_z):
             l = first[i] if turn == 0 else i
             if done[l]:
                 continue
-            if D[l] >= far or (turn == 1 and _ruled_out(V, l, near, n_near, D, margin, best)):
+            if best < np.inf and (D[l] >= far or _ruled_out(V, l, near, n_near, D, margin, best)):
                 low = best if best < low else low
                 continue
             done[l] = True
@@ -177,12 +176,15 @@ def _out_of_reach(lipschitz, nearest, margin, best):
     way = lipschitz * best
     within = nearest + 2.0 * (way * np.sqrt(nearest) + margin)
     d = way + np.sqrt(way * way + within)
-    return d * d * (1.0 + 1e-9)  # far more than the rounding of this function; infinite or NaN: nothing is ruled out
+    return d * d * (1.0 + 1e-9)  # 1e-9: far more than the rounding of this function
 
 
 @inner(fastmath=FAST)
 def _ruled_out(V, l, near, n_near, D, margin, best):
-    """True if ``c_lj ≥ ‖a_lj‖ best + margin`` for one of the nearest targets, so that ``ρ_l ≥ best`` (Lemma E3)."""
+    """True if ``c_lj > ‖a_lj‖ best + margin`` for one of the nearest targets, so that ``ρ_l ≥ best`` (Lemma E3).
+
+    ``margin`` is that of rounding at moves of size ``best``.
+    """
     for i in range(n_near):
         j = near[i]
         left = 0.5 * (D[l] - D[j]) - margin
