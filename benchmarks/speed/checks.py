@@ -22,7 +22,7 @@ from holdfast import CertifiedKNeighborsClassifier, affine
 from holdfast import certify as certify_rows
 from holdfast.certificates.voting import linear, scikit_learn
 
-_SHORT, _LONG = 15, 5  # rounds of each, in turn, of calls below and above 100 ms; the medians are compared
+_SHORT, _LONG = 101, 15  # rounds of each, in turn, of calls below and above 100 ms; the medians are compared
 _ROWS, _TRAIN = (200, 1_000), 1_000
 # Where each check is called from, by name, and what stands in its place.
 _CHECKS: dict[str, Callable] = {

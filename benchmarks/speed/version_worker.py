@@ -9,7 +9,9 @@ import os
 import resource
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+
+_MODELS = 50  # for first calls, of which there is one more than turns
 
 
 def main() -> None:
@@ -91,9 +93,25 @@ def _readme(k: int = 3):
     return model, X_test, y_test
 
 
+def _fitted(step: Callable, classifier: Callable) -> Iterator[tuple]:
+    """Models of 999 digits, each without another one, with the rows they were fitted on: none was seen before."""
+    import numpy as np
+    from sklearn.pipeline import make_pipeline
+
+    from benchmarks.speed.problems import digits
+
+    few = digits()
+    X, y = few.X_train[:1000], few.y_train[:1000]
+    rows = [(np.delete(X, i, axis=0), np.delete(y, i)) for i in range(_MODELS)]
+    return iter([(make_pipeline(step(), classifier(1)).fit(*given), given) for given in rows])
+
+
 def _tasks() -> dict[str, Callable[[], object]]:
     """Training and certifying on one thread, with data ready."""
     import numpy as np
+    from sklearn.decomposition import PCA
+    from sklearn.neighbors import KNeighborsClassifier
+    from sklearn.preprocessing import StandardScaler
 
     from benchmarks.speed.problems import digits, rows7000
     from holdfast import LMNN, CertifiedKNeighborsClassifier, Perturbation, certify
@@ -112,6 +130,12 @@ def _tasks() -> dict[str, Callable[[], object]]:
 
     models = {k: model(k) for k in (1, 3)}
     fives, _, _ = _readme(5)
+    scaled, tree = (_fitted(StandardScaler, KNeighborsClassifier), _fitted(lambda: PCA(8), KNeighborsClassifier))
+    again = {name: next(given) for name, given in (("scaled", scaled), ("tree", tree))}
+
+    def theirs(given):
+        return certify(given[0], few.X_test[:200], reference=given[1], **one)
+
     return {
         "train digits LMNN": lambda: LMNN(mu=0.5, perturbation=None, n_jobs=1).fit(few.X_train, few.y_train),
         "train digits LMNN-PL": lambda: LMNN(mu=0.5, n_jobs=1, perturbation=loss).fit(few.X_train, few.y_train),
@@ -121,6 +145,10 @@ def _tasks() -> dict[str, Callable[[], object]]:
         "certify digits k=3": lambda: certify(models[3], few.X_test[:50], **one),
         "certify digits k=3, lower bound": lambda: certify(models[3], few.X_test[:200], method="lower", **one),
         "certify digits k=1, Linf": lambda: certify(models[1], few.X_test[:20], norm=np.inf, **one),
+        "certify digits, scikit-learn's 1-NN": lambda: theirs(again["scaled"]),
+        "certify digits, scikit-learn's 1-NN, first call": lambda: theirs(next(scaled)),
+        "certify digits, scikit-learn's 1-NN in a tree": lambda: theirs(again["tree"]),
+        "certify digits, scikit-learn's 1-NN in a tree, first call": lambda: theirs(next(tree)),
         "certify wine k=3": lambda: certify(wine, X_wine, **one),
         "certify wine k=5": lambda: certify(fives, X_wine, **one),
     }

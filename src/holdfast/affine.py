@@ -56,13 +56,16 @@ class Affine:
         """The length of ``cancellation``."""
         return float(np.linalg.norm(self.cancellation))
 
-    def __call__(self, X: np.ndarray) -> np.ndarray:
-        """The images of rows; of a block of queries each alone, so that it does not depend on the others."""
-        return self.linear_part(X) + self.w0
+    def __call__(self, X: np.ndarray, fixed: bool = False) -> np.ndarray:
+        """The images of rows; of a block of queries each alone, so that it does not depend on the others.
 
-    def linear_part(self, X: np.ndarray) -> np.ndarray:
+        ``fixed`` says that these are the rows of a model, which are always the same: they are mapped together.
+        """
+        return self.linear_part(X, fixed) + self.w0
+
+    def linear_part(self, X: np.ndarray, fixed: bool = False) -> np.ndarray:
         """``W x`` of rows: the images of moves, without the constant; each alone, as in a call."""
-        return product_by_rows(X, self.W) if len(X) <= _BLOCK else X @ self.W.T
+        return X @ self.W.T if fixed or len(X) > _BLOCK else product_by_rows(X, self.W)
 
     def magnitudes(self, X: np.ndarray) -> np.ndarray:
         """``|W_2| |W_1| |x|`` and what cancels, for each row and coordinate: rounding errors are a small part of it."""
@@ -80,7 +83,7 @@ class Affine:
 
 
 _PASSED = Passed()
-_SIZES = (1e-3, 1.0, -1e3, 1e6, -1e9)  # of the rows a step is tried on
+_SIZES = np.array([1e-3, 1.0, -1e3, 1e6, -1e9])[:, None, None]  # of the rows a step is tried on
 
 
 class NotAffine(ValueError):
@@ -126,12 +129,14 @@ def _checked(step, map_: Affine, n_in: int) -> Affine:
     digest = fingerprint(step) if type(step) in READERS else None
     if digest in _PASSED:
         return map_
-    reach = np.abs(map_.W).max(axis=0, initial=0.0)
+    reach = np.maximum.reduce(map_.absolute, axis=0, initial=0.0)
     with np.errstate(over="ignore"):
         unit = np.divide(1.0, reach, out=np.ones(n_in), where=reach > 0) * (1.0 + map_.scale)
-    unit = np.minimum(unit, 1e290)
-    pattern = np.vstack([np.linspace(-1.0, 2.0, n_in), np.cos(np.arange(n_in))])
-    probe = np.vstack([np.zeros(n_in), pattern, *(size * pattern * unit for size in _SIZES)])
+    at = np.arange(n_in)
+    pattern = np.stack([3.0 * at / max(n_in - 1, 1) - 1.0, np.cos(at)])
+    probe = np.zeros((3 + 2 * len(_SIZES), n_in))
+    probe[1:3] = pattern
+    probe[3:] = (_SIZES * (pattern * np.minimum(unit, 1e290))).reshape(-1, n_in)
     actual = np.asarray(step.transform(with_names(probe.copy(), step)), dtype=np.float64)
     expected = map_(probe)
     if actual.shape != expected.shape or not (np.abs(actual - expected) <= 1e-9 * map_.magnitudes(probe)).all():

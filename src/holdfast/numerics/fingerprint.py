@@ -23,32 +23,52 @@ def fingerprint(estimator) -> bytes | None:
     """
     if not type(estimator).__module__.startswith("sklearn."):
         return None
-    digest = hashlib.blake2b(f"{__version__} {type(estimator).__module__}.{type(estimator).__qualname__}".encode())
-    return digest.digest() if _add(digest, vars(estimator)) else None
+    content = _Content()
+    content.words.append(f"{__version__} {type(estimator).__module__}.{type(estimator).__qualname__}")
+    return content.digest() if content.add(vars(estimator)) else None
 
 
-def _add(digest, value) -> bool:
-    """Put a value into the digest; False if that cannot be done."""
-    if isinstance(value, np.ndarray):
-        digest.update(f"{value.dtype.str}{value.shape}".encode())
+class _Content:
+    """What a digest is made of: the words, in which every array is named by its type and shape, then the arrays."""
+
+    def __init__(self) -> None:
+        self.words: list[str] = []
+        self._arrays: dict[tuple, np.ndarray] = {}  # by place in memory: a tree often has the array of its owner
+
+    def add(self, value) -> bool:
+        """Add a value; False if that cannot be done."""
+        if isinstance(value, _PLAIN):
+            self.words.append(f"{type(value).__name__} {value!r};")
+            return True
+        if isinstance(value, np.ndarray):
+            return self._add_array(value)
+        if type(value) in (KDTree, BallTree):
+            metrics = [part for part in value.__getstate__() if isinstance(part, DistanceMetric)]
+            self.words.append(f"{type(value).__name__} {[type(metric).__name__ for metric in metrics]}")
+            arrays = [np.asarray(array) for array in value.get_arrays()]
+            return len(metrics) == 1 and self.add([*arrays, metrics[0].__getstate__()])
+        if isinstance(value, dict):
+            value = [part for pair in value.items() for part in pair]
+        if isinstance(value, list | tuple):
+            self.words.append(f"{len(value)}[")
+            return all(self.add(part) for part in value)
+        return False
+
+    def _add_array(self, value: np.ndarray) -> bool:
+        self.words.append(f"{value.dtype.str}{value.shape}")
         if value.dtype.hasobject:
-            return _add(digest, value.tolist())
-        digest.update(np.ascontiguousarray(value).reshape(-1).view(np.uint8) if value.size else b"")
+            return self.add(value.tolist())
+        place = (value.__array_interface__["data"][0], value.dtype.str, value.shape, value.strides)
+        self.words.append(f"array {list(self._arrays).index(place) if place in self._arrays else len(self._arrays)};")
+        self._arrays[place] = value
         return True
-    if type(value) in (KDTree, BallTree):
-        metrics = [part for part in value.__getstate__() if isinstance(part, DistanceMetric)]
-        digest.update(f"{type(value).__name__} {[type(metric).__name__ for metric in metrics]}".encode())
-        arrays = [np.asarray(array) for array in value.get_arrays()]
-        return len(metrics) == 1 and _add(digest, [*arrays, metrics[0].__getstate__()])
-    if isinstance(value, _PLAIN):
-        digest.update(f"{type(value).__name__} {value!r};".encode())
-        return True
-    if isinstance(value, dict):
-        value = [part for pair in value.items() for part in pair]
-    if isinstance(value, list | tuple):
-        digest.update(f"{len(value)}[".encode())
-        return all(_add(digest, part) for part in value)
-    return False
+
+    def digest(self) -> bytes:
+        """The digest of all that was added."""
+        digest = hashlib.sha256("".join(self.words).encode())  # most processors have instructions for it
+        for array in self._arrays.values():
+            digest.update(np.ascontiguousarray(array).reshape(-1).view(np.uint8) if array.size else b"")
+        return digest.digest()
 
 
 class Passed:

@@ -13,8 +13,9 @@ from holdfast.certificates.kernels.active_set import (
 )
 from holdfast.certificates.kernels.halfspace import box_distance
 from holdfast.certificates.kernels.lifted import FACET, certified_sum, facet_row, violated_facet
+from holdfast.certificates.kernels.nearest import _out_of_reach, _ruled_out
 from holdfast.certificates.kernels.relaxation import length_of_two as _length_of_two
-from holdfast.certificates.kernels.rounding import Rounding, safe_radius
+from holdfast.certificates.kernels.rounding import Rounding, safe_radius, slack_within
 from holdfast.certificates.rounding import error_units, kappa, query_rounding, rounding_of
 from holdfast.constraints.search import _Search as NeighborSearch
 from holdfast.constraints.search import nearest
@@ -34,9 +35,11 @@ __all__ = [
     "kappa",
     "length_of_two",
     "nearest",
+    "out_of_reach",
     "query_rounding",
     "round_to_bits",
     "rounding_of",
+    "ruled_out",
     "safe_radius",
     "tree_sum",
 ]
@@ -96,3 +99,15 @@ def along_after_one_row(a, level, active, rounding, reach):
     """How far every solution goes along z once the row ``a · z ≥ level`` is active."""
     add_constraint(a, level, np.int64(0), np.int64(0), active, rounding)
     return certified_along(active, rounding, reach)
+
+
+@njit
+def out_of_reach(lipschitz, nearest, rounding, best):
+    """The squared distance from which on an impostor is ruled out by it."""
+    return _out_of_reach(lipschitz, nearest, slack_within(rounding, best), best)
+
+
+@njit
+def ruled_out(V, D, rounding, best):
+    """Whether point 0 is ruled out by one of the others, which are targets in the order of their distances."""
+    return _ruled_out(V, np.int64(0), np.arange(1, D.size), D.size - 1, D, slack_within(rounding, best), best)

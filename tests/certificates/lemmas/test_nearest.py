@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from holdfast.certificates import NeighborProblem, exact_1nn
 from tests.certificates.brute_force import votes
-from tests.certificates.lemmas.code import Rounding, certified_radius
+from tests.certificates.lemmas.code import Rounding, certified_radius, out_of_reach, ruled_out, safe_radius
 from tests.certificates.lemmas.oracles import least_move
 
 NO_ROUNDING = Rounding(0.0, 1.0, 0.0, 0.0)
@@ -71,3 +71,33 @@ def test_e3_screening_loses_no_impostor(kind):
             if exact < 1e3:
                 assert radius == pytest.approx(exact, rel=1e-7)
             assert radius <= exact * (1 + 1e-9)
+
+
+@given(seed=st.integers(0, 10**6), kappa=st.sampled_from([0.0, 1e-13, 1e-3]), size=st.sampled_from([1e-40, 1.0, 1e40]))
+def test_e3_what_is_ruled_out_has_a_bound_beyond_the_best(seed, kappa, size):
+    """The two tests that need no bound agree with the bounds, and rule out nearly as many."""
+    rng = np.random.default_rng(seed)
+    rounding = Rounding(kappa, size * 10.0 ** rng.uniform(0, 2), rng.random(), kappa * size * rng.random())
+    lipschitz, nearest = 10.0 ** rng.uniform(-2, 2), (size * rng.random()) ** 2
+    best = size * 10.0 ** rng.uniform(-3, 3)
+
+    def by_distance(d2):
+        slope = lipschitz * (np.sqrt(d2) + np.sqrt(nearest))
+        return safe_radius(0.5 * (d2 - nearest), slope, rounding)
+
+    far = out_of_reach(lipschitz, nearest, rounding, best)
+    assert by_distance(far) >= best
+    assert by_distance(far * (1 - 1e-6)) < best
+
+    V, D = size * rng.normal(size=(4, 3)), size**2 * np.append(5.0 * rng.random(), np.sort(rng.random(3)))
+    lengths = np.linalg.norm(V[0] - V[1:], axis=1)
+    bound = max(safe_radius(0.5 * (D[0] - d2), a, rounding) for d2, a in zip(D[1:], lengths, strict=True))
+    for part in (0.5, 1 - 1e-6, 1 + 1e-6, 2.0):
+        if bound > 0:
+            assert ruled_out(V, D, rounding, part * bound) == (part < 1)
+
+
+def test_e3_points_beyond_float64_are_not_ruled_out():
+    none = Rounding(0.0, 0.0, 0.0, 0.0)
+    assert not ruled_out(np.zeros((2, 2)), np.zeros(2), none, 1.0)
+    assert not ruled_out(np.full((2, 2), 1e-170), np.array([1e-320, 0.0]), none, 1.0)

@@ -29,26 +29,38 @@ def _closed_form(
     error, rate = score_rounding(problem, inputs, m)  # of each score: (m, C), and its growth with a move (C,)
     down, up = problem.room(inputs, m)
     relations = _relations(problem, inputs)
+    limited = bool(up.size and norm.uses_box) or relations is not None
     lower, move = np.full(m, np.inf), np.full((m, columns.shape[1]), np.nan)
+    rival, far = prediction.copy(), np.full(m, np.nan)  # the class that is nearest, and how far beyond it to go
+    own = np.take_along_axis(queries, prediction[:, None], axis=1)[:, 0]
+    own_error = np.take_along_axis(error, prediction[:, None], axis=1)[:, 0]
+    present, at = np.unique(prediction, return_inverse=True)  # rows of one class share their halfspaces
     for c in range(C):
-        A = columns[c] - columns[prediction]  # (m, n_free)
-        level = np.take_along_axis(queries, prediction[:, None], axis=1)[:, 0] - queries[:, c]
-        missing = level - error[:, c] - np.take_along_axis(error, prediction[:, None], axis=1)[:, 0]
-        slope, growth = norm.dual_lengths(A), rate[c] + rate[prediction] + norm.dual_error(A)
+        normals = columns[c] - columns[present]
+        level = own - queries[:, c]
+        missing = level - error[:, c] - own_error
+        slope, growth = norm.dual_lengths(normals)[at], rate[c] + rate[prediction] + norm.dual_error(normals)[at]
         with np.errstate(divide="ignore", invalid="ignore"):
             radius = np.where(missing > 0, missing / (slope * (1 + 1e-14) + growth) * (1 - 1e-15), 0.0)
         # A witness goes beyond the boundary by twice the error of the scores: every evaluation sees it.
         reach = np.divide(level, slope, out=np.zeros(m), where=slope > 0)
         aim = level + 2.0 * (level - missing + growth * reach)
-        step = norm.steepest(A) * np.divide(aim, slope, out=np.full(m, np.nan), where=slope > 0)[:, None]
-        if up.size and norm.uses_box:
-            boxed_rows(A, missing, aim, growth, norm.code, down, up, radius, step)
+        length = np.divide(aim, slope, out=np.full(m, np.nan), where=slope > 0)
         other = prediction != c
-        if relations is not None:
-            _keep_relations(relations, A, missing, aim, growth, norm, down, up, other & (radius < lower), radius, step)
+        if limited:
+            A = normals[at]
+            step = norm.steepest(A) * length[:, None]
+            if up.size and norm.uses_box:
+                boxed_rows(A, missing, aim, growth, norm.code, down, up, radius, step)
+            if relations is not None:
+                asked = other & (radius < lower)
+                _keep_relations(relations, A, missing, aim, growth, norm, down, up, asked, radius, step)
         better = other & (radius < lower)
-        lower[better] = radius[better]
-        move[better] = step[better]
+        lower[better], rival[better], far[better] = radius[better], c, length[better]
+        if limited:
+            move[better] = step[better]
+    if not limited:
+        move = norm.steepest(columns[rival] - columns[prediction]) * far[:, None]
     return problem.bounds(queries, prediction, inputs, lower, move)
 
 

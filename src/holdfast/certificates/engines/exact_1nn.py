@@ -43,16 +43,17 @@ def _exact_1nn(
     rounding = query_rounding(problem, queries, inputs)
     down, up = problem.room(inputs, m) if problem.moves.confined else (None, None)
     n, s = problem.slopes.shape
-    lower, z = np.empty(m), np.empty((m, s))
+    lower, z, elected = np.empty(m), np.empty((m, s)), np.empty(m, np.int64)
 
     def block(rows: slice) -> None:
         active, work = empty_active_set(s), empty_workspace(n, s)
         nearest_changes(
-            voters, queries, prediction, rounding, down, up, active, work, lower, z, rows.start, rows.stop
+            voters, queries, prediction, rounding, down, up, active, work, lower, z, elected,
+            rows.start, rows.stop,
         )  # fmt: skip
 
     map_blocks(block, [slice(start, min(start + _QUERIES, m)) for start in range(0, m, _QUERIES)], n_jobs)
-    return problem.bounds(queries, prediction, inputs, lower, product_by_rows(z, coordinates.to_input))
+    return problem.bounds(queries, prediction, inputs, lower, product_by_rows(z, coordinates.to_input), elected)
 
 
 def _handles(problem: Problem) -> bool:

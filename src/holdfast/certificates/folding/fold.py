@@ -38,10 +38,10 @@ class Fold:
     after: Affine | None = None
     encoding: Encoding | None = None
 
-    def __call__(self, X: np.ndarray) -> np.ndarray:
-        """The images of rows."""
-        Z = self.before(self._refreshed(X))
-        return Z if self.after is None else self.after(unit_rows(Z))
+    def __call__(self, X: np.ndarray, fixed: bool = False) -> np.ndarray:
+        """The images of rows; ``fixed`` as for :class:`~holdfast.affine.Affine`."""
+        Z = self.before(self._refreshed(X), fixed)
+        return Z if self.after is None else self.after(unit_rows(Z), fixed)
 
     def ways(self, X: np.ndarray, moved: np.ndarray) -> np.ndarray:
         """How far the image of each row moves when the row does."""

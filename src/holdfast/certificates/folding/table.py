@@ -73,10 +73,9 @@ class Table:
 
     def then(self, step: Affine) -> "Table":
         """Columns of numbers after an affine step; a gap passes a step that keeps columns apart."""
-        single = (step.W != 0).sum(axis=1) == 1
-        gap = tuple(
-            self.gap[int(np.argmax(row != 0))] if one else None for row, one in zip(step.W, single, strict=True)
-        )
+        moves = step.W != 0
+        first, single = moves.argmax(axis=1).tolist(), (moves.sum(axis=1) == 1).tolist()
+        gap = tuple(self.gap[i] if one else None for i, one in zip(first, single, strict=True))
         return Table(self.encoding, self.map.then(step), (None,) * len(step.W), gap)
 
     def numbers(self, step) -> "Table":

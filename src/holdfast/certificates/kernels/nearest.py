@@ -7,10 +7,10 @@ import numpy as np
 from holdfast.certificates.kernels.active_set import add_constraint, certified, clear, interior_direction
 from holdfast.certificates.kernels.box import ROUNDED, violated_side
 from holdfast.certificates.kernels.halfspace import euclidean_length, level, squared_distances
-from holdfast.certificates.kernels.rounding import Rounding, safe_radius, slack
+from holdfast.certificates.kernels.rounding import Rounding, safe_radius, slack, slack_within
 from holdfast.certificates.kernels.sorted_list import insert
 from holdfast.certificates.kernels.vectors import dot, length, scale, subtract
-from holdfast.numerics.compile import NONE, ZERO, entry, inner
+from holdfast.numerics.compile import FAST, NONE, ZERO, entry, inner
 
 # How many are tried first: measured on digits, where 40 targets and 16 impostors leave about one program a query.
 _TARGETS, _IMPOSTORS = 40, 16
@@ -87,17 +87,24 @@ def empty_workspace(n: int, s: int) -> Workspace:
 
 
 @entry
-def nearest_changes(voters, queries, prediction, rounding, down, up, active, work, lower, z, start, stop):
-    """``lower[t]`` and ``z[t]`` of the queries ``start … stop − 1``; ``rounding`` has sizes and map errors of all.
+def nearest_changes(voters, queries, prediction, rounding, down, up, active, work, lower, z, elected, start, stop):
+    """``lower[t]`` and ``z[t]`` of the queries ``start … stop − 1``, and ``elected[t]``, the class that wins at them.
 
-    ``down`` and ``up`` are None, and the code of the box is not compiled, if nothing confines the moves.
+    ``rounding`` has sizes and map errors of all queries. ``down`` and ``up`` are None, and the code of the box is not
+    compiled, if nothing confines the moves.
     """
+    labels, D = voters.labels, work.D
     for t in range(start, stop):
         own = Rounding(rounding.kappa, rounding.size[t], rounding.growth, rounding.map_error[t])
         if up is None:
             lower[t] = _nearest_change(voters, queries[t], prediction[t], own, None, None, active, work, z[t])
         else:
             lower[t] = _nearest_change(voters, queries[t], prediction[t], own, down[t], up[t], active, work, z[t])
+        first = 0
+        for i in range(1, D.size):
+            if D[i] < D[first]:
+                first = i
+        elected[t] = labels[first]
 
 
 @inner
@@ -125,9 +132,14 @@ def _nearest_change(voters, u, y, rounding, down, up, active, work, best_z):
     # Round 0: the nearest impostors, to have a witness; round 1: all others that it does not rule out.
     for turn in range(2):
         count = 0
+        margin = slack_within(rounding, best)
+        far = _out_of_reach(lipschitz, gaps[0], margin, best)
         for i in range(n_first if turn == 0 else n):
             l = first[i] if turn == 0 else i
             if done[l]:
+                continue
+            if best < np.inf and (D[l] >= far or _ruled_out(V, l, near, n_near, D, margin, best)):
+                low = best if best < low else low
                 continue
             done[l] = True
             bound = _screened(V, lipschitz, l, near, n_near, D, rounding, best)
@@ -152,6 +164,38 @@ def _nearest_change(voters, u, y, rounding, down, up, active, work, best_z):
             low = value if value < low else low
             best = size if size < best else best
     return low
+
+
+@inner
+def _out_of_reach(lipschitz, nearest, margin, best):
+    """A squared distance from which on the distance of an impostor alone rules it out, ``ρ_l ≥ best`` (Lemma E3).
+
+    The least d with ``½(d² − d_1²) ≥ t(d + d_1) best + ½κ(S + g best)² + w best``, where d_1 is the distance of the
+    nearest target: a quadratic equation in place of a square root and a division for each impostor.
+    """
+    way = lipschitz * best
+    within = nearest + 2.0 * (way * np.sqrt(nearest) + margin)
+    d = way + np.sqrt(way * way + within)
+    return d * d * (1.0 + 1e-9)  # 1e-9: far more than the rounding of this function
+
+
+@inner(fastmath=FAST)
+def _ruled_out(V, l, near, n_near, D, margin, best):
+    """True if ``c_lj > ‖a_lj‖ best + margin`` for one of the nearest targets, so that ``ρ_l ≥ best`` (Lemma E3).
+
+    ``margin`` is that of rounding at moves of size ``best``.
+    """
+    for i in range(n_near):
+        j = near[i]
+        left = 0.5 * (D[l] - D[j]) - margin
+        if left <= 0.0:
+            return False
+        a2 = 0.0
+        for k in range(V.shape[1]):
+            a2 += (V[l, k] - V[j, k]) ** 2
+        if a2 * best * best * (1.0 + 1e-9) < left * left:
+            return True
+    return False
 
 
 @inner

@@ -132,12 +132,19 @@ class Problem(ABC):
         return self.moves.room(inputs)
 
     def bounds(
-        self, queries: np.ndarray, prediction: np.ndarray, inputs, lower: np.ndarray, move: np.ndarray
+        self,
+        queries: np.ndarray,
+        prediction: np.ndarray,
+        inputs,
+        lower: np.ndarray,
+        move: np.ndarray,
+        elected: np.ndarray | None = None,
     ) -> Bounds:
         """Bounds from certified radii and proposed moves of the free inputs (m, n_free), NaN where there is none.
 
         A move is clipped to the box and kept if it keeps the relations and the vote at ``u + Tδ`` is :meth:`lost`. A
-        query whose vote is lost at once has bounds 0; a certified radius never passes a witness.
+        query whose vote (``elected``, if the engine has counted it) is lost at once has bounds 0; a certified radius
+        never passes a witness.
         """
         m = len(queries)
         down, up = self.room(inputs, m)
@@ -149,7 +156,7 @@ class Problem(ABC):
         upper = np.full(m, np.inf)
         upper[kept] = self.moves.free_norm.lengths(move[kept])
         delta[~kept] = np.nan
-        wrong = self.lost(self.vote(queries), prediction)
+        wrong = self.lost(self.vote(queries) if elected is None else elected, prediction)
         lower = np.where(wrong, 0.0, np.minimum(lower, upper))
         upper[wrong], delta[wrong] = 0.0, 0.0
         return Bounds(lower, upper, delta)

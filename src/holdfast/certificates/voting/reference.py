@@ -9,6 +9,7 @@ from sklearn.utils import check_array
 
 from holdfast.certificates.folding import Fold
 from holdfast.certificates.rounding import UNIT_ROUNDOFF
+from holdfast.certificates.voting.boxes import boxes_hold
 from holdfast.numerics.frames import precisions, with_names
 
 _SAMPLE = 24  # rows that the model is asked about where all of its points can be read
@@ -40,7 +41,7 @@ def check_reference(knn: KNeighborsClassifier, reference, steps: Fold, n_feature
         )
     if not np.array_equal(np.unique(labels), knn.classes_):
         raise ValueError("The labels in reference are not the classes the model was fitted on.")
-    mapped = steps(rows)
+    mapped = steps(rows, fixed=True)
     size = steps.sizes(rows)
     if not _compare_stored(knn, mapped, labels, size):
         _ask_model(knn, mapped, labels, size)
@@ -52,14 +53,22 @@ def shows_points(knn: KNeighborsClassifier) -> bool:
     return _stored(knn)[0] is not None
 
 
-def stored_points(knn, passed: bool = False) -> tuple[np.ndarray, np.ndarray]:
+def stored_points(knn, passed: bool = False, plain: bool = False) -> tuple[np.ndarray, np.ndarray]:
     """The points and class codes that the model votes with, as this version of scikit-learn stores them.
 
     They are no public attribute, so the model is asked about them (``kneighbors``, ``predict``): its nearest point must
     be the point itself, with its label. A tree is asked about every point, because its nodes may be those of other
-    points; a search through all of them about the labels of a sample, and about distances when these are checked. It is
-    not asked again if this very model, to the last bit, ``passed``. Where the points cannot be read, ``reference`` must
-    be given.
+    points, unless its boxes can be read and hold its points; a search through all points is asked about the labels of a
+    sample. Distances are checked by :func:`check_distances`. Where the points cannot be read, ``reference`` must be
+    given.
+
+    Parameters
+    ----------
+    knn : KNeighborsClassifier or RadiusNeighborsClassifier
+    passed : bool, default=False
+        Whether this very model, to the last bit, was asked before.
+    plain : bool, default=False
+        Whether it has nothing but numbers, words and trees in it, so that its methods are those of its class.
     """
     points, codes = _stored(knn)
     if points is None or codes is None or len(points) != knn.n_samples_fit_ or len(codes) != len(points):
@@ -74,7 +83,7 @@ def stored_points(knn, passed: bool = False) -> tuple[np.ndarray, np.ndarray]:
     size = np.linalg.norm(points, axis=1) + 1e-300
     if isinstance(knn, RadiusNeighborsClassifier):
         _ask_within(knn, points, size)
-    elif getattr(knn, "_fit_method", None) == "brute":
+    elif getattr(knn, "_fit_method", None) == "brute" or (plain and boxes_hold(getattr(knn, "_tree", None), points)):
         _ask_labels(copy(knn).set_params(n_neighbors=1), points, knn.classes_[codes], size)
     else:
         _ask_model(knn, points, knn.classes_[codes], size)
@@ -96,8 +105,10 @@ def check_distances(knn: KNeighborsClassifier, points: np.ndarray, mapped: np.nd
     found, index = knn.kneighbors(with_names(points[some], knn), n_neighbors=k)
     squares = np.einsum("nr,nr->n", mapped, mapped)
     all_ = np.maximum(squares[some][:, None] - 2.0 * mapped[some] @ mapped.T + squares, 0.0)
-    nearest = np.sort(np.partition(all_, k - 1, axis=1)[:, :k], axis=1)
     theirs = np.take_along_axis(all_, index, axis=1)  # of the points that the model takes for the nearest
+    np.put_along_axis(all_, index, np.inf, axis=1)
+    others = np.where(np.isinf(all_).sum(axis=1) == k, all_.min(axis=1), -np.inf)  # k points, none of them twice
+    nearest = np.minimum(found**2, others[:, None])  # of all points, if the others are no nearer than those
     if not (np.abs(np.stack([nearest, theirs]) - found**2) <= _DISTANCES * scale**2).all():
         raise ValueError(
             "The distances that the model finds are not those between its own points: its rows, or its metric, were "

@@ -70,7 +70,7 @@ def read_nearest(model, last: KNeighborsClassifier, steps: Fold, n_features: int
     given = None if reference is None else check_reference(last, reference, steps, n_features)
     if given is None or shows_points(last):  # the model's own points, to the last bit
         passed = (digest := fingerprint(last)) in _PASSED
-        points, codes = stored_points(last, passed)
+        points, codes = stored_points(last, passed, plain=digest is not None)
         mapped, scale = _in_space(points, metric.map)
     else:
         passed, digest = False, None
