@@ -37,7 +37,9 @@ def versions(other: Path, turns: int, first_turns: int) -> list[dict]:
 
 
 def first_answer(sources: dict[str, Path], turns: int) -> list[dict]:
-    """The README's example from an empty numba cache, a new one every turn."""
+    """The README's example from an empty numba cache, a new one every turn; nothing if there are no turns."""
+    if turns == 0:
+        return []
     seen: dict[str, list[dict]] = {side: [] for side in sources}
     for _ in range(turns):
         for side, source in sources.items():
@@ -135,7 +137,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("other", type=Path, help="the folder src of another checkout of holdfast")
     parser.add_argument("--turns", type=int, default=5, help="of each warm task and import (5)")
-    parser.add_argument("--first-turns", type=int, default=2, help="of the first answer from an empty cache (2)")
+    parser.add_argument("--first-turns", type=int, default=2, help="of the first answer from an empty cache (2); 0: none")
     chosen = parser.parse_args()
     if not (chosen.other / "holdfast" / "__init__.py").is_file():
         parser.error(f"{chosen.other} holds no holdfast; give the folder src of a checkout")
