@@ -12,14 +12,13 @@ from typing import Any
 
 import llvmlite.binding as llvm
 from llvmlite import ir
-from numba.core.codegen import JITCodeLibrary
 
-from holdfast.numerics.kernel_compiler import KernelCompiler
+from holdfast.numerics.kernel_compiler import KernelCompiler, KernelLibrary
 
 _ENVIRONMENT = "_ZN08NumbaEnv"  # how numba begins the name of the variable that points to a function's environment
 
 
-class InnerLibrary(JITCodeLibrary):
+class InnerLibrary(KernelLibrary):
     """The code of one inner kernel and of all that it calls, not optimised and without machine code."""
 
     _final_module: Any

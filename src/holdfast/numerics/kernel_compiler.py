@@ -1,12 +1,16 @@
 """numba's compiler, less what costs compile time and no kernel needs.
 
 numba documents compilers of one's own (``pipeline_class``). This one leaves passes over the code out, has LLVM optimise
-once, and compares options quickly.
+a kernel once, with all that it calls, and compares options quickly.
 """
 
+import llvmlite.binding as llvm
+import numba
 from numba.core import compiler, typed_passes, untyped_passes
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler_machinery import LoweringPass, register_pass
+
+_NEW_PASSES = numba.version_info.short >= (0, 62)  # LLVM's new pass managers; before them, numba's own steps are taken
 
 # For what kernels do not have: with-blocks, closures and comprehensions, exceptions made from values, functions to be
 # inlined as Python code, loops over tuples of mixed types, expressions of whole arrays; and a listing of all types.
@@ -41,8 +45,27 @@ class KernelFlags(compiler.Flags):
 class KernelLibrary(JITCodeLibrary):
     """The code of a kernel that counts no references."""
 
+    def _optimize_functions(self, ll_module) -> None:
+        """Take tuples apart, which leaves a tenth of the code; numba runs all passes on each function, and again later.
+
+        numba keeps every variable in memory, and the large tuples of kernels are read and written whole.
+        """
+        if not _NEW_PASSES:
+            return super()._optimize_functions(ll_module)
+        ll_module.data_layout = self._codegen._data_layout
+        builder = self._codegen._pass_builder()
+        for function in ll_module.functions:
+            if not function.is_declaration:
+                passes = llvm.create_new_function_pass_manager()
+                passes.add_sroa_pass()  # scalar replacement of aggregates
+                passes.add_simplify_cfg_pass()
+                passes.add_instruction_combine_pass()
+                passes.run(function, builder)
+
     def _optimize_final_module(self) -> None:
         """LLVM's passes, once: numba lets them run before, to find the counts of references that cancel."""
+        if not _NEW_PASSES:
+            return super()._optimize_final_module()
         passes, builder = self._codegen._module_pass_manager()
         passes.run(self._final_module, builder)
 
