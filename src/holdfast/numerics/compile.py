@@ -4,8 +4,8 @@ Both release the GIL, are cached on disk, and leave out what costs compile time 
 exception for a division by zero (all our divisions are guarded), and for inner kernels the Python wrapper, which would
 unpack every array of every tuple, and machine code of their own (:mod:`holdfast.numerics.inner_library`). Nor do
 kernels count references: the arrays they are given live as long as the call, and to count was half of the time of short
-kernels. So a kernel makes no arrays; one that does says ``allocates=True``. What else is left out:
-:mod:`holdfast.numerics.kernel_compiler`. Measured: benchmarks/speed/README.md.
+kernels. So a kernel makes no arrays; one that does says ``allocates=True``. What numba's compiler does besides and no
+kernel needs is left out by :mod:`holdfast.numerics.kernel_compiler`. Measured: benchmarks/speed/README.md.
 """
 
 import gc

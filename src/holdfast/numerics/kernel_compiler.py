@@ -1,7 +1,7 @@
 """numba's compiler, less what costs compile time and no kernel needs.
 
 numba documents compilers of one's own (``pipeline_class``). This one leaves passes over the code out, has LLVM optimise
-a kernel once, with all that it calls, and compares options quickly.
+functions less before they are linked, and compares options quickly. Measured: benchmarks/speed/README.md.
 """
 
 import llvmlite.binding as llvm
@@ -43,12 +43,12 @@ class KernelFlags(compiler.Flags):
 
 
 class KernelLibrary(JITCodeLibrary):
-    """The code of a kernel that counts no references."""
+    """The code of a kernel, of which LLVM optimises all at the end, with all that it calls, and little before."""
 
     def _optimize_functions(self, ll_module) -> None:
-        """Take tuples apart, which leaves a tenth of the code; numba runs all passes on each function, and again later.
+        """Take tuples apart, which leaves a seventh of the code; numba runs all passes here, and again at the end.
 
-        numba keeps every variable in memory, and the large tuples of kernels are read and written whole.
+        numba keeps every variable in memory, where the large tuples of kernels are read and written whole.
         """
         if not _NEW_PASSES:
             return super()._optimize_functions(ll_module)
@@ -61,13 +61,6 @@ class KernelLibrary(JITCodeLibrary):
                 passes.add_simplify_cfg_pass()
                 passes.add_instruction_combine_pass()
                 passes.run(function, builder)
-
-    def _optimize_final_module(self) -> None:
-        """LLVM's passes, once: numba lets them run before, to find the counts of references that cancel."""
-        if not _NEW_PASSES:
-            return super()._optimize_final_module()
-        passes, builder = self._codegen._module_pass_manager()
-        passes.run(self._final_module, builder)
 
 
 @register_pass(mutates_CFG=False, analysis_only=False)
@@ -95,10 +88,9 @@ class KernelCompiler(compiler.CompilerBase):
         super().__init__(typingctx, targetctx, library, args, return_type, KernelFlags(flags), locals)
 
     def define_pipelines(self):
-        """The one list of passes; a kernel that makes arrays counts references, and has numba's own library."""
+        """The one list of passes."""
         passes = compiler.DefaultPassBuilder.define_nopython_pipeline(self.state)
         passes.passes = [each for each in passes.passes if each[0] not in _LEFT_OUT]
-        if not self.state.flags.nrt:
-            passes.add_pass_after(_UseLibrary, typed_passes.IRLegalization)
+        passes.add_pass_after(_UseLibrary, typed_passes.IRLegalization)
         passes.finalize()
         return [passes]

@@ -10,6 +10,7 @@ from holdfast.certificates.kernels.query import AGAINST_OTHERS, AGAINST_Y, KIND,
 from holdfast.certificates.kernels.rounding import Rounding, slack
 from holdfast.certificates.norms import L2
 from holdfast.certificates.problems import NeighborProblem
+from holdfast.certificates.rounding import as_batch
 
 
 class Reach(NamedTuple):
@@ -77,12 +78,11 @@ def within_reach(
 def _live_impostors(
     problem: NeighborProblem, u, y: int, rounding: Rounding, sides, reach: float, D, horizon: float, work: Impostors
 ) -> tuple[float, int]:
-    """The bound of one query, and how many points of other classes are live: a batch of one, so one kernel does both."""
+    """The bound of one query, and how many points of other classes are live: a batch of one, for the same kernel."""
     down, up = (None if side is None else side[None] for side in sides)
-    one = Rounding(rounding.kappa, np.array([rounding.size]), rounding.growth, np.array([rounding.map_error]))
     bound, count = np.empty(1), np.empty(1, np.int64)
     order_bounds(
-        problem.points, problem.slopes, problem.labels, problem.rule, u[None], np.array([y]), one, down, up,
+        problem.points, problem.slopes, problem.labels, problem.rule, u[None], np.array([y]), as_batch(rounding), down, up,
         np.array([reach]), D, work, np.array([horizon]), bound, count, 0, 1,
     )  # fmt: skip
     return float(bound[0]), int(count[0])

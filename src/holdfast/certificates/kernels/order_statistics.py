@@ -89,9 +89,7 @@ def order_bounds(
         if up is None:
             found = _live_impostors(V, labels, rule, prediction[t], own, None, None, reach[t], D, horizon[t], work)
         else:
-            found = _live_impostors(
-                V, labels, rule, prediction[t], own, down[t], up[t], reach[t], D, horizon[t], work
-            )
+            found = _live_impostors(V, labels, rule, prediction[t], own, down[t], up[t], reach[t], D, horizon[t], work)
         lower[t], count[t] = found
 
 
