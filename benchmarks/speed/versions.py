@@ -145,9 +145,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("other", type=Path, help="the folder src of another checkout of holdfast")
     parser.add_argument("--turns", type=int, default=5, help="of each warm task and import (5)")
-    parser.add_argument(
-        "--first-turns", type=int, default=2, help="of the first answer, empty cache (2; 0: none)"
-    )
+    parser.add_argument("--first-turns", type=int, default=2, help="of the first answer, empty cache (2; 0: none)")
     chosen = parser.parse_args()
     if not (chosen.other / "holdfast" / "__init__.py").is_file():
         parser.error(f"{chosen.other} holds no holdfast; give the folder src of a checkout")

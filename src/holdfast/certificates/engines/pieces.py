@@ -82,8 +82,8 @@ def _live_impostors(
     down, up = (None if side is None else side[None] for side in sides)
     bound, count = np.empty(1), np.empty(1, np.int64)
     order_bounds(
-        problem.points, problem.slopes, problem.labels, problem.rule, u[None], np.array([y]), as_batch(rounding), down, up,
-        np.array([reach]), D, work, np.array([horizon]), bound, count, 0, 1,
+        problem.points, problem.slopes, problem.labels, problem.rule, u[None], np.array([y]), as_batch(rounding),
+        down, up, np.array([reach]), D, work, np.array([horizon]), bound, count, 0, 1,
     )  # fmt: skip
     return float(bound[0]), int(count[0])
 

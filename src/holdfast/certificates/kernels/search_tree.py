@@ -85,13 +85,6 @@ def empty_tree(capacity: int, k: int, s: int) -> Tree:
     )
 
 
-def least_open(tree: Tree) -> float:
-    """The least bound of a node that is still open; infinite if there is none."""
-    status, bounds = tree.status[0], tree.nodes["bound"]
-    first = bounds[tree.heap[0]] if status["heap_size"] > 0 else np.inf
-    return float(min(first, bounds[status["next_slot"]]) if status["next_slot"] >= 0 else first)
-
-
 @inner
 def close_at(status, bound):
     """Record that a part of the search was closed at this bound."""
