@@ -85,3 +85,17 @@ def test_kernels_compile_as_usual_where_our_compilers_were_not_tested():
 
     assert _compilers((0, 59)) == {} == _compilers((1, 0))
     assert set(_compilers((0, 60))) == {"entry", "inner"}
+
+
+def test_flags_of_a_kernel_are_equal_where_the_same_options_are_set():
+    from holdfast.numerics.kernel_compiler import KernelFlags
+
+    one, other = KernelFlags(), KernelFlags()
+    one.release_gil = True
+    assert one != other
+    other.release_gil = True
+    assert one == other
+    assert hash(one) == hash(other)
+    assert one.copy() == one
+    other.release_gil = False
+    assert one != other
