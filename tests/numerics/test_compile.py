@@ -80,8 +80,22 @@ def test_inner_kernels_live_in_their_callers_and_in_the_cache(tmp_path):
     assert said == ["28.0 InnerLibrary 0\n", "28.0 1 14.0\n"]
 
 
-def test_inner_kernels_compile_as_usual_where_the_library_was_not_tested():
-    from holdfast.numerics.compile import _inner_library
+def test_kernels_compile_as_usual_where_our_compilers_were_not_tested():
+    from holdfast.numerics.compile import _compilers
 
-    assert _inner_library((0, 59)) == {} == _inner_library((1, 0))
-    assert "pipeline_class" in _inner_library((0, 60))
+    assert _compilers((0, 59)) == {} == _compilers((1, 0))
+    assert set(_compilers((0, 60))) == {"entry", "inner"}
+
+
+def test_flags_of_a_kernel_are_equal_where_the_same_options_are_set():
+    from holdfast.numerics.kernel_compiler import KernelFlags
+
+    one, other = KernelFlags(), KernelFlags()
+    one.release_gil = True
+    assert one != other
+    other.release_gil = True
+    assert one == other
+    assert hash(one) == hash(other)
+    assert one.copy() == one
+    other.release_gil = False
+    assert one != other

@@ -89,3 +89,9 @@ def score_rounding(problem: LinearProblem, inputs: np.ndarray | None, m: int) ->
 def rounding_of(rounding: Rounding, t: int) -> Rounding:
     """The rounding of query t."""
     return Rounding(rounding.kappa, float(rounding.size[t]), rounding.growth, float(rounding.map_error[t]))  # type: ignore[index]
+
+
+def as_batch(rounding: Rounding) -> Rounding:
+    """The rounding of one query as that of a batch of one."""
+    size, map_error = np.array([rounding.size]), np.array([rounding.map_error])
+    return Rounding(rounding.kappa, size, rounding.growth, map_error)  # type: ignore[arg-type]

@@ -4,7 +4,8 @@ Both release the GIL, are cached on disk, and leave out what costs compile time 
 exception for a division by zero (all our divisions are guarded), and for inner kernels the Python wrapper, which would
 unpack every array of every tuple, and machine code of their own (:mod:`holdfast.numerics.inner_library`). Nor do
 kernels count references: the arrays they are given live as long as the call, and to count was half of the time of short
-kernels. So a kernel makes no arrays; one that does says ``allocates=True``. Measured: docs/guide/scale.md.
+kernels. So a kernel makes no arrays; one that does says ``allocates=True``. What numba's compiler does besides and no
+kernel needs is left out by :mod:`holdfast.numerics.kernel_compiler`. Measured: benchmarks/speed/README.md.
 """
 
 import gc
@@ -15,7 +16,7 @@ import numpy as np
 from numba import njit
 from numba.core import event
 
-# Of numba: the library of inner kernels replaces steps that are not public, and was tested with these.
+# Of numba: our compilers replace steps that are not public, and were tested with these.
 _FIRST_TESTED, _LAST_TESTED = (0, 60), (0, 68)
 
 _OPTIONS = {"nogil": True, "cache": True, "error_model": "numpy", "no_cfunc_wrapper": True}
@@ -40,25 +41,31 @@ def entry(function=None, *, allocates: bool = False, **options):
     **options
         For ``numba.njit``.
     """
-    options |= _OPTIONS | {"_nrt": allocates}
-    return njit(**options) if function is None else njit(**options)(function)
+    return _njit(function, _COMPILERS.get("entry"), allocates, options)
 
 
 def inner(function=None, **options):
-    """Compile a kernel that only other kernels call; the same arguments."""
-    return entry(function, no_cpython_wrapper=True, **_LIBRARY, **options)
+    """Compile a kernel that only other kernels call; the same arguments, but that it makes no arrays."""
+    return _njit(function, _COMPILERS.get("inner"), False, options | {"no_cpython_wrapper": True})
 
 
-def _inner_library(version: tuple[int, ...]) -> dict:
-    """The option for the library of inner kernels; none, and longer compilation, where it was not tested."""
+def _njit(function, compiler, allocates: bool, options: dict):
+    """A kernel, or a decorator, with the options that all kernels have."""
+    options = options | _OPTIONS | {"_nrt": allocates} | ({"pipeline_class": compiler} if compiler else {})
+    return njit(**options) if function is None else njit(**options)(function)
+
+
+def _compilers(version: tuple[int, ...]) -> dict:
+    """Our compilers of entries and of inner kernels; none, and longer compilation, where they were not tested."""
     if not _FIRST_TESTED <= version[:2] <= _LAST_TESTED:
         return {}
     from holdfast.numerics.inner_library import InnerCompiler
+    from holdfast.numerics.kernel_compiler import KernelCompiler
 
-    return {"pipeline_class": InnerCompiler}
+    return {"entry": KernelCompiler, "inner": InnerCompiler}
 
 
-_LIBRARY = _inner_library(numba.version_info.short)
+_COMPILERS = _compilers(numba.version_info.short)
 
 
 class _PausedCollector(event.Listener):

@@ -5,22 +5,20 @@ kernels call, nobody runs that machine code: the caller takes in the intermediat
 Along a chain of calls the innermost kernel would be optimised as often as the chain is long. Measured: a fifth of the
 time of the first certificate.
 
-numba documents compiler passes of one's own (``pipeline_class``); the library is one of its classes, of which two
-steps are replaced.
+The library is one of numba's classes, of which two steps are replaced.
 """
 
 from typing import Any
 
 import llvmlite.binding as llvm
 from llvmlite import ir
-from numba.core import compiler, typed_passes
-from numba.core.codegen import JITCodeLibrary
-from numba.core.compiler_machinery import LoweringPass, register_pass
+
+from holdfast.numerics.kernel_compiler import KernelCompiler, KernelLibrary
 
 _ENVIRONMENT = "_ZN08NumbaEnv"  # how numba begins the name of the variable that points to a function's environment
 
 
-class InnerLibrary(JITCodeLibrary):
+class InnerLibrary(KernelLibrary):
     """The code of one inner kernel and of all that it calls, not optimised and without machine code."""
 
     _final_module: Any
@@ -46,28 +44,7 @@ class InnerLibrary(JITCodeLibrary):
         super()._finalize_final_module()
 
 
-@register_pass(mutates_CFG=False, analysis_only=False)
-class _UseInnerLibrary(LoweringPass):
-    """The code that follows goes to an :class:`InnerLibrary`."""
+class InnerCompiler(KernelCompiler):
+    """The compiler of kernels, with the library of an inner one."""
 
-    _name = "use_inner_library"
-
-    def __init__(self):
-        super().__init__()
-
-    def run_pass(self, state) -> bool:
-        """Make the library that numba would make, of the other class."""
-        state.library = InnerLibrary(state.targetctx.codegen(), state.func_id.func_qualname)
-        state.library.enable_object_caching()
-        return True
-
-
-class InnerCompiler(compiler.CompilerBase):
-    """numba's passes, with the library of an inner kernel."""
-
-    def define_pipelines(self):
-        """The one list of passes."""
-        passes = compiler.DefaultPassBuilder.define_nopython_pipeline(self.state)
-        passes.add_pass_after(_UseInnerLibrary, typed_passes.AnnotateTypes)
-        passes.finalize()
-        return [passes]
+    library_class = InnerLibrary

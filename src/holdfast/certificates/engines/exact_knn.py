@@ -11,9 +11,8 @@ from holdfast.certificates.kernels.active_set import empty_active_set
 from holdfast.certificates.kernels.branching import LOOK, search
 from holdfast.certificates.kernels.halfspace import squared_distances
 from holdfast.certificates.kernels.query import empty_scratch
-from holdfast.certificates.kernels.roots import least_open, plant_roots
 from holdfast.certificates.kernels.rounding import Rounding
-from holdfast.certificates.kernels.search_tree import empty_tree
+from holdfast.certificates.kernels.search_tree import Tree, empty_tree
 from holdfast.certificates.problems import Bounds, Budget, NeighborProblem, Problem
 from holdfast.certificates.rounding import query_rounding, rounding_of
 from holdfast.numerics.sums import product_by_rows
@@ -102,14 +101,20 @@ def _search(problem, space: SearchSpace, u, y: int, kinds, start: float, roundin
         status["best"], status["horizon"] = best, horizon
         status["enough"] = -1.0 if budget.at is None else budget.at * (1.0 - 1e-12)  # however its length is summed
         scratch = empty_scratch(reach.query, LOOK)
-        plant_roots(tree, reach.query, kinds, lower, scratch.tally)
-        over = search(tree, active, reach.query, kinds, scratch, budget.nodes - nodes, best_z)
+        over = search(tree, active, reach.query, kinds, scratch, lower, budget.nodes - nodes, best_z)
         nodes += int(status["n_solved"])
         best = float(status["best"])
-        lower = max(lower, min(float(status["closed"]), least_open(tree), horizon))
+        lower = max(lower, min(float(status["closed"]), _least_open(tree), horizon))
         if budget.at is not None or not over or status["overflow"] or best <= horizon or horizon == np.inf:
             return lower
         horizon = min(best, 4 * horizon) if horizon < 1e6 * unit else np.inf
+
+
+def _least_open(tree: Tree) -> float:
+    """The least bound of a node that is still open; infinite if there is none."""
+    status, bounds = tree.status[0], tree.nodes["bound"]
+    first = bounds[tree.heap[0]] if status["heap_size"] > 0 else np.inf
+    return float(min(first, bounds[status["next_slot"]]) if status["next_slot"] >= 0 else first)
 
 
 def _handles(problem: Problem) -> bool:

@@ -49,6 +49,7 @@ def lower_bounds(
     rule, (n, s) = problem.rule, problem.slopes.shape
     boxed = problem.moves.confined and problem.norm.uses_box
     down, up = problem.room(inputs, m) if boxed else (None, None)
+    no_horizon, live = np.full(m, -1.0), np.empty(m, np.int64)
 
     def run(reach: np.ndarray) -> np.ndarray:
         lower = np.empty(m)
@@ -56,7 +57,7 @@ def lower_bounds(
         def block(rows: slice) -> None:
             order_bounds(
                 problem.points, problem.slopes, problem.labels, rule, queries, prediction, rounding, down, up, reach,
-                np.empty(n), empty_impostors(n, s, rule), lower, rows.start, rows.stop,
+                np.empty(n), empty_impostors(n, s, rule), no_horizon, lower, live, rows.start, rows.stop,
             )  # fmt: skip
 
         map_blocks(block, [slice(start, min(start + _QUERIES, m)) for start in range(0, m, _QUERIES)], n_jobs)

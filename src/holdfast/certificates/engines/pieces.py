@@ -5,11 +5,12 @@ from typing import NamedTuple
 import numpy as np
 
 from holdfast.certificates.engines.search_space import SearchSpace
-from holdfast.certificates.kernels.order_statistics import empty_impostors, live_impostors
+from holdfast.certificates.kernels.order_statistics import Impostors, empty_impostors, order_bounds
 from holdfast.certificates.kernels.query import AGAINST_OTHERS, AGAINST_Y, KIND, Query
 from holdfast.certificates.kernels.rounding import Rounding, slack
 from holdfast.certificates.norms import L2
 from holdfast.certificates.problems import NeighborProblem
+from holdfast.certificates.rounding import as_batch
 
 
 class Reach(NamedTuple):
@@ -42,9 +43,7 @@ def within_reach(
     # Inside a box E may count for moves up to the horizon (Lemma F4); the ellipsoid's is without.
     boxed = problem.moves.confined and problem.norm.uses_box and np.isfinite(horizon)
     sides, far = ((limits[0], limits[1]), horizon) if boxed else ((None, None), 0.0)
-    bound, count = live_impostors(
-        problem.slopes, problem.labels, problem.rule, y, rounding, *sides, far, D, horizon, work
-    )
+    bound, count = _live_impostors(problem, u, y, rounding, sides, far, D, horizon, work)
     step = lipschitz * horizon
     kth = np.sqrt(np.partition(D, k - 1)[k - 1])
     # 1e-9 is far more than the rounding of these few operations.
@@ -74,6 +73,19 @@ def within_reach(
         y=y, k=k, n_classes=problem.n_classes, lowest_wins=problem.lowest_wins, rounding=rounding,
     )  # fmt: skip
     return Reach(query, min(bound, horizon))
+
+
+def _live_impostors(
+    problem: NeighborProblem, u, y: int, rounding: Rounding, sides, reach: float, D, horizon: float, work: Impostors
+) -> tuple[float, int]:
+    """The bound of one query, and how many points of other classes are live: a batch of one, for the same kernel."""
+    down, up = (None if side is None else side[None] for side in sides)
+    bound, count = np.empty(1), np.empty(1, np.int64)
+    order_bounds(
+        problem.points, problem.slopes, problem.labels, problem.rule, u[None], np.array([y]), as_batch(rounding),
+        down, up, np.array([reach]), D, work, np.array([horizon]), bound, count, 0, 1,
+    )  # fmt: skip
+    return float(bound[0]), int(count[0])
 
 
 def kinds_of(problem: NeighborProblem, y: int) -> np.ndarray:

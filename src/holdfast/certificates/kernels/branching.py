@@ -14,6 +14,7 @@ from holdfast.certificates.kernels.relaxation import (
     stretched_witness,
     witness,
 )
+from holdfast.certificates.kernels.roots import plant_roots
 from holdfast.certificates.kernels.search_tree import (
     MAX_REQUIRED,
     close_at,
@@ -32,8 +33,8 @@ LOOK = 24  # targets, nearest after the move, that bound a new member; fewer bou
 
 
 @entry
-def search(tree, active, query, kinds, scratch, steps, best_z):
-    """Solve up to ``steps`` nodes; True if the search is over.
+def search(tree, active, query, kinds, scratch, least, steps, best_z):
+    """Plant a root for each kind, of bound ``least`` or more, and solve up to ``steps`` nodes; True if it is over.
 
     A node is closed if its bound or its relaxation says so, or at a witness; else its children go into the heap.
     """
@@ -41,6 +42,7 @@ def search(tree, active, query, kinds, scratch, steps, best_z):
     squared, slopes, rounding, down, up = query.squared, query.slopes, query.rounding, query.down, query.up
     ball = query.ball
     z, phi = active.z, scratch.phi
+    plant_roots(tree, query, kinds, least, scratch.tally)
     for _ in range(steps):
         if status.best <= status.enough:
             return True

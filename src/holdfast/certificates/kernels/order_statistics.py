@@ -75,24 +75,26 @@ def empty_impostors(n: int, s: int, rule: VoteRule) -> Impostors:
 
 
 @entry
-def order_bounds(points, V, labels, rule, queries, prediction, rounding, down, up, reach, D, work, lower, start, stop):
-    """``lower[t]``, the bound of the queries ``start … stop − 1``; ``rounding`` has sizes and map errors of all.
+def order_bounds(
+    points, V, labels, rule, queries, prediction, rounding, down, up, reach, D, work, horizon, lower, count, start, stop
+):
+    """``lower[t]``, the bound of the queries ``start … stop − 1``, and ``count[t]``, how many l are live.
 
-    ``down`` and ``up`` are None, and the code of the box is not compiled, if nothing confines the moves. D is work
-    space of shape (n,).
+    ``rounding`` has sizes and map errors of all queries. ``down`` and ``up`` are None, and the code of the box is not
+    compiled, if nothing confines the moves. D is work space of shape (n,).
     """
     for t in range(start, stop):
         squared_distances(points, queries[t], D)
         own = Rounding(rounding.kappa, rounding.size[t], rounding.growth, rounding.map_error[t])
         if up is None:
-            found = live_impostors(V, labels, rule, prediction[t], own, None, None, reach[t], D, -1.0, work)
+            found = _live_impostors(V, labels, rule, prediction[t], own, None, None, reach[t], D, horizon[t], work)
         else:
-            found = live_impostors(V, labels, rule, prediction[t], own, down[t], up[t], reach[t], D, -1.0, work)
-        lower[t] = found[0]
+            found = _live_impostors(V, labels, rule, prediction[t], own, down[t], up[t], reach[t], D, horizon[t], work)
+        lower[t], count[t] = found
 
 
-@entry
-def live_impostors(V, labels, rule, y, rounding, down, up, reach, D, horizon, work):
+@inner
+def _live_impostors(V, labels, rule, y, rounding, down, up, reach, D, horizon, work):
     """The bound of one query, and how many l have ``E_l^(Q−1) < horizon``, ``Q = ⌊k/2⌋ + 1``.
 
     With ``horizon < 0`` it is the bound itself, lowered as l are processed: the bound over some of the l is never

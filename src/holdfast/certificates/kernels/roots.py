@@ -1,13 +1,11 @@
 """The roots of a search: a node for each kind of piece, with a bound from the order statistics of E (Lemma B1)."""
 
-import numpy as np
-
 from holdfast.certificates.kernels.query import AGAINST_OTHERS
 from holdfast.certificates.kernels.search_tree import close_at, needed, push
-from holdfast.numerics.compile import ZERO, entry, inner
+from holdfast.numerics.compile import ZERO, inner
 
 
-@entry
+@inner
 def plant_roots(tree, query, kinds, least, tally):
     """Put a node with nothing chosen for every kind into the heap, its bound no less than ``least``.
 
@@ -31,18 +29,6 @@ def plant_roots(tree, query, kinds, least, tally):
         node.bound, node.kind = bound, i
         node.n_members = node.last_rank = node.n_excused = node.n_required = node.n_rows = 0
         push(nodes, heap, status, slot)
-
-
-@entry
-def least_open(tree):
-    """The least bound of a node that is still open; infinite if there is none."""
-    nodes, status = tree.nodes, tree.status[0]
-    least = np.inf
-    if status.heap_size > 0:
-        least = nodes[tree.heap[0]].bound
-    if status.next_slot >= 0 and nodes[status.next_slot].bound < least:
-        least = nodes[status.next_slot].bound
-    return least
 
 
 @inner
