@@ -15,6 +15,7 @@ from benchmarks.yang.tables import (
     headline_sentence,
     make,
     markdown,
+    on_average,
     outperform,
     summary,
 )
@@ -42,6 +43,13 @@ def test_imbalanced_sets_count_by_the_g_mean():
     found = summary(both)
     assert found["score"].tolist() == ["g_mean"]
     assert found["mean"].iloc[0] == pytest.approx(70)
+
+
+def test_differences_on_average_are_in_published_deviations():
+    """iris, LMNN, clean: 87.11 ± 5.08."""
+    table = on_average(compare(summary(rows("LMNN", [0.8711 + 0.0508])), published("uci")))
+    assert table["method"].tolist() == ["LMNN"]
+    assert table["Clean test rows"].tolist() == pytest.approx([1.0])
 
 
 @pytest.mark.parametrize(
