@@ -47,7 +47,7 @@ def keep(folder: Path) -> None:
             parts = [pd.read_parquet(file) for file in files]
             rerun = {tuple(part[_CELL].iloc[0]) for part in parts}
             if (RESULTS / name).is_file():
-                before = pd.read_parquet(RESULTS / name)
+                before = pd.read_parquet(RESULTS / name).astype({"cores": str})  # a number in rows that were CSV once
                 parts.append(before[[tuple(cell) not in rerun for cell in before[_CELL].to_numpy()]])
             rows = pd.concat(parts, ignore_index=True)
             write(RESULTS / name, rows.sort_values([*_CELL, "radius"], kind="stable", ignore_index=True))

@@ -30,7 +30,13 @@ _SHORT = {
     "clean": "clean", "isotropic_gaussian_snr5": "isotropic", "anisotropic_gaussian_snr5": "anisotropic",
     "adversarial_l2_0.2": "adversarial",
 }  # fmt: skip
-_SHOWN = {"on_average", "outperform", "headline", "high_dimensional_isolet", "high_dimensional_mnist"}  # the others are files
+_SHOWN = {
+    "on_average",
+    "outperform",
+    "headline",
+    "high_dimensional_isolet",
+    "high_dimensional_mnist",
+}  # the others are files
 
 
 def refresh(folder: Path) -> None:
@@ -99,7 +105,7 @@ def verdict(rows: pd.DataFrame) -> str:
     rows = chosen(rows)
     theirs = pd.concat([published("uci"), published("high_dimensional")], ignore_index=True)
     both = compare(summary(rows), theirs)
-    known = both[both["reproduced"].notna()]
+    known = both[both["published_std"].notna()]
     if known.empty:
         return ""
     table = []
@@ -122,16 +128,32 @@ def verdict(rows: pd.DataFrame) -> str:
     total = (
         f"{int(known['reproduced'].sum())} of {len(known)} published cells are within one standard deviation or better."
     )
-    as_they_are = compare(summary(chosen(rows)).assign(ease=0.0), theirs)["reproduced"].dropna()
+    as_they_are = compare(summary(chosen(rows)).assign(ease=0.0), theirs)
+    as_they_are = as_they_are[as_they_are["published_std"].notna()]["reproduced"]
     if int(as_they_are.sum()) != int(known["reproduced"].sum()):
         total += (
             f" This allows for missing rounds: where a method has only some, what Euclidean has on them beside all is "
             f"taken off (`ease` in `tables.py`). Without that it is {int(as_they_are.sum())}."
         )
+    total += _without_deviation(both[both["published"].notna() & both["published_std"].isna()])
     not_reproduced = (
         "\n".join(["Not reproduced (printed), and why:", "", *(f"- {line}" for line in lines)]) if lines else ""
     )
     head = headline(rows)
     return "\n\n".join(
         filter(None, [total, markdown(frame), not_reproduced, headline_sentence(head) if len(head) else ""])
+    )
+
+
+def _without_deviation(cells: pd.DataFrame) -> str:
+    """A sentence about the cells that are printed without a deviation: those of one split, and margins."""
+    shares, margins = (cells[(cells["condition"] == "adversarial_margin") == is_margin] for is_margin in (False, True))
+    if cells.empty:
+        return ""
+    as_good, near = shares["difference"] >= 0, shares["difference"].abs() <= 0.5
+    return (
+        f" {len(cells)} cells more are printed without a deviation (one split, or margins) and cannot be judged so: of "
+        f"{len(shares)} accuracies ours is at least as good in {int(as_good.sum())}, and within half a point in "
+        f"{int((near & ~as_good).sum())} more; of {len(margins)} margins {int((margins['difference'] >= 0).sum())} are "
+        "at least as large (they could not be matched, see below)."
     )
