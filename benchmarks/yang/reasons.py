@@ -18,6 +18,7 @@ REASONS = [
     Reason("ecoli", "PNCA", "anisotropic_gaussian_snr5", _ACCURACY),
     Reason("ecoli", "PNCA-PL", "anisotropic_gaussian_snr5", _ACCURACY),
     Reason("sonar", "LMNN", "adversarial_l2_0.2", "another solver: the authors ran Weinberger's code (FINDINGS 6)"),
+    Reason("isolet", "LMNN", "", "three of nine mu, three folds; the authors ran Weinberger's code (FINDINGS 6)"),
     Reason("australian", "PNCA", "adversarial_l2_0.2", _CHOICE),
     Reason("australian", "PNCA-PL", "adversarial_l2_0.2", _CHOICE),
     Reason(
