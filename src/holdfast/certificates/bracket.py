@@ -10,7 +10,7 @@ from holdfast.certificates.certificate import meet
 from holdfast.certificates.engines import solve
 from holdfast.certificates.folding.normalizer import linearised, radii_before_normalizer
 from holdfast.certificates.moves import Moves
-from holdfast.certificates.problems import Bounds, Budget, Problem
+from holdfast.certificates.problems import Bounds, Budget, NeighborProblem, Problem
 from holdfast.certificates.voting import DistanceVoter, NeighborVoter, Voter
 from holdfast.certificates.warped import warped_bounds
 from holdfast.certificates.witnesses.segment import segment
@@ -26,6 +26,7 @@ _WAYS = (1.2, 3.0)  # how far these ways are followed
 _TANGENTS = 3  # how often the way is found again
 _PUSHES = (0.0, 1e-9, 1e-7, 1e-5, 1e-3)  # a hair beyond the boundary, if need be; each is checked by predict
 _PARTS = (1.0, 0.6)  # of the size of a verdict: where the ways are looked at
+_ONE_BLOCK = 16.0  # megabytes of distances from a few witnesses
 _ROUNDINGS = ("nearest", "outward", "inward")  # of features that are whole numbers, one after the other
 
 Progress = Callable[[int, int], object]
@@ -182,7 +183,7 @@ def _with_witnesses(
         if not missing.size:
             break
         moved = moves.enforce(rows[missing] + (1.0 + push) * bounds.delta[missing], rows[missing], rounding)
-        changed = is_witness(voter, moves, rows[missing], moved, codes[missing])
+        changed = is_witness(voter, moves, rows[missing], moved, codes[missing], problem)
         hit = missing[changed]
         best[hit] = moved[changed]
         size[hit] = moves.lengths(best[hit] - rows[hit])
@@ -208,7 +209,7 @@ def _with_witnesses(
             project = None if simple else moves.enforce
             walked = segment(predict, rows[loose], codes[loose], ends, moves.lengths, project)
         found = np.flatnonzero(np.isfinite(walked).all(axis=1))
-        kept = is_witness(voter, moves, rows[loose[found]], walked[found], codes[loose[found]])
+        kept = is_witness(voter, moves, rows[loose[found]], walked[found], codes[loose[found]], problem)
         walked[found[~kept]] = np.nan
         length = np.where(np.isfinite(walked).all(axis=1), moves.lengths(walked - rows[loose]), np.inf)
         better = length < size[loose]
@@ -238,29 +239,47 @@ def _within(voter: Voter, problem: Problem, moves: Moves, rows, codes, ends, at:
     return found
 
 
-def is_witness(voter: Voter, moves: Moves, rows: np.ndarray, moved: np.ndarray, codes: np.ndarray) -> np.ndarray:
+def is_witness(
+    voter: Voter, moves: Moves, rows: np.ndarray, moved: np.ndarray, codes: np.ndarray, problem: Problem | None = None
+) -> np.ndarray:
     """True for each moved row that keeps all limits and at which the model's own predict gives another answer."""
     out = moves.allows(moved, rows)
-    out[out] = changes(voter, rows[out], moved[out], codes[out])
+    out[out] = changes(voter, rows[out], moved[out], codes[out], problem)
     return out
 
 
-def changes(voter: Voter, rows: np.ndarray, moved: np.ndarray, codes: np.ndarray) -> np.ndarray:
+def changes(
+    voter: Voter, rows: np.ndarray, moved: np.ndarray, codes: np.ndarray, problem: Problem | None = None
+) -> np.ndarray:
     """True for each moved row at which the model's own predict gives another answer, in one batch and alone.
 
     A matrix product may round a row alone in another way. That is checked where rounding can be seen at all: where the
-    numbers behind the vote are a thousand times as large as the way that the vote moved.
+    numbers behind the vote are a thousand times as large as the way that the vote moved. With the problem of the vote
+    it is proven where it can be, and else, or without, the model is asked about the row alone.
     """
     if not len(moved):
         return np.zeros(0, bool)
     batch = moved if len(moved) > 1 else np.repeat(moved, 2, axis=0)  # one row is no batch to a matrix product
-    changed = voter.predict(batch)[: len(moved)] != codes
+    answers = voter.predict(batch)[: len(moved)]
+    changed = answers != codes
     if not changed.any():
         return changed
     way = voter.fold.ways(rows, moved)
-    for row in np.flatnonzero(changed & (voter.fold.sizes(moved) > _VISIBLE * way)):
+    visible = np.flatnonzero(changed & (voter.fold.sizes(moved) > _VISIBLE * way))
+    if visible.size and problem is not None:
+        visible = visible[~_rounding_safe(voter, problem, moved[visible], answers[visible])]
+    for row in visible:
         changed[row] = voter.predict(moved[row : row + 1])[0] != codes[row]
     return changed
+
+
+def _rounding_safe(voter: Voter, problem: Problem, rows: np.ndarray, codes: np.ndarray) -> np.ndarray:
+    """True for each row whose answer no rounding of the model's changes: a certificate of it is above 0 (Lemma F2)."""
+    free = not (problem.moves.confined or problem.moves.frozen is not None)  # a limit could be why nothing changes
+    if not (free and isinstance(problem, NeighborProblem)) or voter.fold.after is not None or voter.encoding.warps:
+        return np.zeros(len(rows), dtype=bool)
+    found = solve(problem, voter.fold(rows), codes, rows, fast=True, budget=Budget(), n_jobs=1, memory=_ONE_BLOCK)
+    return found.lower > 0
 
 
 def _ends(voter: Voter, moves: Moves, rows: np.ndarray, codes: np.ndarray, n_jobs) -> Iterator[np.ndarray]:
