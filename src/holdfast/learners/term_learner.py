@@ -131,7 +131,7 @@ class TermLearner(TripletLearner):
             L = components_of(M)
             self.components_ = L if span is None else span.components(L)
             if votes is not None and not collapsed and solution.reason is not StopReason.CALLBACK:
-                votes.warn(name, self.components_, advice, self.n_jobs)
+                votes.warn(name, self.components_, advice)
         self._store(solution)
         self.validation_loss_ = None if validation is None else np.array(validation.losses)
         self.objective_ = np.array(solution.trace)

@@ -6,8 +6,6 @@ from dataclasses import dataclass
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from holdfast.constraints.search import nearest
-
 _MAX_ASKED, _MAX_VOTING = 300, 2000  # rows that are asked, among so many: a few percent of the time of a fit
 _FIRST = 75  # of them are asked first: where the learned metric loses no more than one, that is all
 _VOTERS = 3
@@ -41,16 +39,16 @@ class VoteCheck:
             X, y = X[some], y[some]
         return cls(X, np.unique(y, return_inverse=True)[1])
 
-    def warn(self, owner: str, L: np.ndarray, advice: str, n_jobs: int | None) -> None:
+    def warn(self, owner: str, L: np.ndarray, advice: str) -> None:
         """Warn if the votes under L are clearly worse, and say by how much."""
         if len(self.X) <= 2 * _VOTERS:
             return
         asked = np.unique(np.linspace(0, len(self.X) - 1, min(len(self.X), _MAX_ASKED)).astype(np.int64))
         mapped, first = self.X @ L.T, asked[:: max(1, len(asked) // _FIRST)]
-        wrong = first[~self._right(mapped, first, n_jobs)]
-        if wrong.size <= 1 or self._right(self.X, wrong, n_jobs).sum() <= 1:  # as for most metrics
+        wrong = first[~self._right(mapped, first)]
+        if wrong.size <= 1 or self._right(self.X, wrong).sum() <= 1:  # as for most metrics
             return
-        ours, plain = self._right(mapped, asked, n_jobs), self._right(self.X, asked, n_jobs)
+        ours, plain = self._right(mapped, asked), self._right(self.X, asked)
         lost, won = int((plain & ~ours).sum()), int((ours & ~plain).sum())
         if lost - won <= max(_CLEARLY * np.sqrt(lost + won), 0.02 * len(asked)):
             return
@@ -63,10 +61,9 @@ class VoteCheck:
             stacklevel=4,
         )
 
-    def _right(self, Z: np.ndarray, asked: np.ndarray, n_jobs: int | None) -> np.ndarray:
+    def _right(self, Z: np.ndarray, asked: np.ndarray) -> np.ndarray:
         """True where most of the nearest other rows are of the row's own class."""
-        near = nearest(np.ascontiguousarray(Z), np.ascontiguousarray(Z[asked]), _VOTERS + 1, n_jobs)
-        other = near != asked[:, None]
-        other[other.all(axis=1), -1] = False  # the row itself is behind others at the same place
-        same = (self.y[near] == self.y[asked][:, None]) & other
-        return same.sum(axis=1) > _VOTERS / 2
+        D = np.einsum("np,np->n", Z, Z) - 2.0 * (Z[asked] @ Z.T)  # d² less a constant of each row that is asked
+        D[np.arange(len(asked)), asked] = np.inf
+        near = np.argpartition(D, _VOTERS - 1, axis=1)[:, :_VOTERS]
+        return (self.y[near] == self.y[asked][:, None]).sum(axis=1) > _VOTERS / 2
