@@ -34,6 +34,7 @@ if TYPE_CHECKING:  # for type checkers and editors; the same names as in _NAMES,
     from holdfast.learners import Euclidean as Euclidean
     from holdfast.learners import FixedMetric as FixedMetric
     from holdfast.learners import LogDetLMNN as LogDetLMNN
+    from holdfast.learners import MarginLVQ as MarginLVQ
     from holdfast.learners import MultiPass as MultiPass
     from holdfast.learners import ProxyNCA as ProxyNCA
     from holdfast.learners import Reduced as Reduced
@@ -56,8 +57,8 @@ _NAMES = {  # module: public names it defines
     "datasets": ["load_dataset"],
     "explanations.counterfactuals": ["counterfactuals"],
     "learners": [
-        "AML", "DRIFT", "LMNN", "SCML", "CappedTraceLMNN", "Euclidean", "FixedMetric", "LogDetLMNN", "MultiPass",
-        "ProxyNCA", "Reduced", "SpectralNormLMNN",
+        "AML", "DRIFT", "LMNN", "SCML", "CappedTraceLMNN", "Euclidean", "FixedMetric", "LogDetLMNN", "MarginLVQ",
+        "MultiPass", "ProxyNCA", "Reduced", "SpectralNormLMNN",
     ],
     "models": ["CertifiedKNeighborsClassifier", "CertifiedPrototypeClassifier"],
     "persistence.load": ["load"],

@@ -27,6 +27,12 @@ def check_number(
         raise ValueError(f"{owner}: {name} must be a number{rule}; got {value!r}.")
 
 
+def check_share(owner: str, name: str, value) -> None:
+    """Raise ``ValueError`` unless ``value`` is a number from 0 to 1."""
+    if not isinstance(value, Real) or isinstance(value, (bool, np.bool_)) or not 0.0 <= float(value) <= 1.0:
+        raise ValueError(f"{owner}: {name} must be a number from 0 to 1; got {value!r}.")
+
+
 def check_count(owner: str, name: str, value, at_least: int = 1) -> None:
     """Raise ``ValueError`` unless ``value`` is an integer of at least ``at_least``."""
     if not isinstance(value, Integral) or isinstance(value, (bool, np.bool_)) or value < at_least:

@@ -21,6 +21,7 @@ from holdfast import (
     SCML,
     CertifiedKNeighborsClassifier,
     CertifiedPrototypeClassifier,
+    MarginLVQ,
     Perturbation,
     ProxyNCA,
     certify,
@@ -38,6 +39,7 @@ MODELS = {
     "robust": make_pipeline(StandardScaler(), CertifiedKNeighborsClassifier(LMNN(perturbation=Perturbation()))),
     "table": make_pipeline(TableEncoder(), StandardScaler(), CertifiedKNeighborsClassifier(LMNN())),
     "prototypes": make_pipeline(StandardScaler(), CertifiedPrototypeClassifier(ProxyNCA())),
+    "margin prototypes": make_pipeline(StandardScaler(), CertifiedPrototypeClassifier(MarginLVQ(2, random_state=0))),
     "sklearn": make_pipeline(StandardScaler(), PCA(2), KNeighborsClassifier(3)),
     "shared": make_pipeline(  # the learner is learner and learner_, and written twice
         StandardScaler(), CertifiedKNeighborsClassifier(SCML(random_state=np.random.RandomState(0)).fit(X, y))

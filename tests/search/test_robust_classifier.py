@@ -3,7 +3,7 @@ import pytest
 from sklearn.base import clone
 from sklearn.datasets import load_iris, make_classification
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import cross_val_score
+from sklearn.model_selection import StratifiedKFold, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -42,7 +42,14 @@ def test_every_family_was_tried_to_the_end(search):
     results = search.cv_results_
     last = results["rung"] == results["rung"].max()
     assert set(results["family"]) == set(results["family"][last]) == set(FAMILIES)
-    assert search.n_splits_ == 3
+
+
+def test_folds_are_repeated_where_rows_are_few():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(1001, 2)), rng.integers(0, 2, 1001)
+    search = RobustClassifierCV(candidates=["linear"], cv=3, random_state=0)
+    assert [clone(search).fit(X[:n], y[:n]).n_splits_ for n in (1000, 1001)] == [9, 3]
+    assert search.set_params(cv=StratifiedKFold(4)).fit(X[:100], y[:100]).n_splits_ == 4
 
 
 def test_the_best_is_what_the_tie_rule_says(search):

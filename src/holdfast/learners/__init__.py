@@ -8,6 +8,7 @@ from holdfast.learners.fixed import Euclidean as Euclidean
 from holdfast.learners.fixed import FixedMetric as FixedMetric
 from holdfast.learners.lmnn import LMNN as LMNN
 from holdfast.learners.log_det_lmnn import LogDetLMNN as LogDetLMNN
+from holdfast.learners.margin_lvq import MarginLVQ as MarginLVQ
 from holdfast.learners.multi_pass import MultiPass as MultiPass
 from holdfast.learners.precomputed import Precomputed as Precomputed
 from holdfast.learners.proxy_nca import ProxyNCA as ProxyNCA

@@ -9,6 +9,7 @@ from holdfast.learners import (
     Euclidean,
     FixedMetric,
     LogDetLMNN,
+    MarginLVQ,
     ProxyNCA,
     SpectralNormLMNN,
 )
@@ -25,6 +26,7 @@ SPACES: dict[str, Stages] = {
     "LMNN-PL": LMNN(perturbation=_PL).default_ranges(),
     "SCML": SCML().default_ranges(),
     "SCML-PL": SCML(perturbation=_PL).default_ranges(),
+    "MarginLVQ": MarginLVQ().default_ranges(),
     "ProxyNCA": ProxyNCA().default_ranges(),
     "ProxyNCA-PL": ProxyNCA(perturbation=_PL).default_ranges(),
     "LogDetLMNN": LogDetLMNN().default_ranges(),

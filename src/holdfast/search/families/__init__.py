@@ -6,6 +6,7 @@ from holdfast.search.families.base import Recipe as Recipe
 from holdfast.search.families.euclidean import EuclideanNeighbors
 from holdfast.search.families.given import Given as Given
 from holdfast.search.families.linear import Linear
+from holdfast.search.families.margin_prototypes import MarginPrototypes
 from holdfast.search.families.metrics import CappedTraceFamily, LMNNFamily, SCMLFamily
 from holdfast.search.families.prototypes import Prototypes
 
@@ -13,6 +14,7 @@ from holdfast.search.families.prototypes import Prototypes
 FAMILIES: dict[str, Family] = {
     family.name: family
     for family in (
-        Linear(), EuclideanNeighbors(), Prototypes(), LMNNFamily(), CappedTraceFamily(), SCMLFamily(),
+        Linear(), EuclideanNeighbors(), MarginPrototypes(), Prototypes(),
+        LMNNFamily(), CappedTraceFamily(), SCMLFamily(),
     )
 }  # fmt: skip

@@ -30,6 +30,10 @@ class Facts:
         The 90th percentile of the Euclidean adversarial margins, the upper end of the paper's range for tau.
     balanced : bool
         Whether classes count alike.
+    norm : {2, inf, 1}
+        Of the moves; 2 stands for ellipsoids, too.
+    weight : float
+        w: of certified accuracy, against accuracy.
     """
 
     n_rows: int
@@ -38,6 +42,8 @@ class Facts:
     prune_unit: float
     tau_max: float
     balanced: bool = False
+    norm: float = 2.0
+    weight: float = 0.7
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,0 +1,144 @@
+"""The adversarial margin of a nearest-prototype vote, and its gradient in the prototypes."""
+
+import numpy as np
+from scipy.spatial.distance import cdist
+
+from holdfast.numerics.compile import ZERO, entry
+
+_DUAL = {2.0: "euclidean", np.inf: "cityblock", 1.0: "chebyshev"}  # norms of moves, and the distance by their dual
+_MIN_GAP = 1e-9  # of the largest: prototypes of two classes that coincide are taken to be so far apart
+_BLOCK = 4_000_000  # distances at once
+
+
+class PrototypeMargins:
+    """``m_i = min_l max_j (d²(x_i, a_l) − d²(x_i, a_j)) / (2 ‖a_l − a_j‖*)``, j of the class of i, l of the others.
+
+    The fraction is the signed distance from ``x_i`` to the points that are as near to ``a_l`` as to ``a_j``. A move
+    shorter than ``m_i > 0`` leaves every rival l farther than some prototype j of the class, so the vote stands
+    (Lemma B1 for one neighbour); ``m_i < 0`` just where the vote is wrong. With one prototype a class it is exact.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_samples, n_features)
+    codes : int ndarray of shape (n_samples,)
+        Class codes of the rows.
+    labels : int ndarray of shape (n_prototypes,)
+        Class codes of the prototypes; two classes or more.
+    norm : {2, inf, 1}
+        Of the moves; its dual is ``‖·‖*``.
+    """
+
+    def __init__(self, X: np.ndarray, codes: np.ndarray, labels: np.ndarray, norm: float = 2.0):
+        self.X, self.codes, self.labels = X, codes, labels
+        self._dual = _DUAL[float(norm)]
+        self._squares = np.einsum("np,np->n", X, X)
+        self._margins = np.empty(len(X))
+        self._rivals, self._targets = np.empty((2, len(X)), dtype=np.int64)
+
+    def measure(self, A: np.ndarray) -> np.ndarray:
+        """The margins for prototypes A, of shape (n_samples,); the next call writes over them."""
+        lengths = cdist(A, A, self._dual)
+        self._A, self._lengths = A, np.maximum(lengths, max(_MIN_GAP * lengths.max(), np.finfo(float).tiny))
+        squares, step = np.einsum("mp,mp->m", A, A), max(1, _BLOCK // len(A))
+        for start in range(0, len(self.X), step):
+            part = slice(start, start + step)
+            D = self._squares[part, None] - 2.0 * (self.X[part] @ A.T) + squares
+            nearest_borders(
+                D, self._lengths, self.codes[part], self.labels,
+                self._margins[part], self._rivals[part], self._targets[part],
+            )  # fmt: skip
+        return self._margins
+
+    def pull_back(self, weights: np.ndarray) -> np.ndarray:
+        """``Σ_i weights_i ∂m_i/∂A`` at the prototypes that were measured last, of the shape of A.
+
+        With ``s = ‖a_l − a_j‖*``: ``∂m/∂a_l = (a_l − x)/s − m/s · ∂s/∂a_l``, ``∂m/∂a_j = (x − a_j)/s − m/s · ∂s/∂a_j``.
+        """
+        shares = weights / self._lengths[self._rivals, self._targets]
+        G, of_pairs = np.zeros_like(self._A), np.zeros_like(self._lengths)
+        add_borders(self.X, self._A, shares, self._margins, self._rivals, self._targets, G, of_pairs)
+        l, j = np.nonzero(of_pairs)
+        along = of_pairs[l, j, None] * self._length_gradients(l, j)
+        np.subtract.at(G, l, along)
+        np.add.at(G, j, along)
+        return G
+
+    def _length_gradients(self, l: np.ndarray, j: np.ndarray) -> np.ndarray:
+        """``∂‖v‖*/∂v`` at the differences ``v = a_l − a_j``."""
+        v = self._A[l] - self._A[j]
+        if self._dual == "euclidean":
+            return v / self._lengths[l, j, None]
+        if self._dual == "cityblock":
+            return np.sign(v)
+        rows, largest = np.arange(len(v)), np.abs(v).argmax(axis=1)
+        out = np.zeros_like(v)
+        out[rows, largest] = np.sign(v[rows, largest])
+        return out
+
+
+@entry
+def nearest_borders(D, lengths, codes, labels, margins, rivals, targets):
+    """For each row the border between two prototypes that gives its margin.
+
+    The nearest prototype of the class is tried first, and a rival is given up once a border with it is no nearer than
+    the margin found so far: of most rivals one border is looked at.
+
+    Parameters
+    ----------
+    D : ndarray of shape (n, m)
+        Squared distances of rows to prototypes.
+    lengths : ndarray of shape (m, m)
+        ``‖a_l − a_j‖*``, none zero.
+    codes, labels : int ndarrays of shapes (n,) and (m,)
+        Class codes of rows and prototypes.
+    margins : ndarray of shape (n,)
+        Out: m.
+    rivals, targets : int ndarrays of shape (n,)
+        Out: l and j.
+    """
+    for i in range(D.shape[0]):
+        own, rival = ZERO - 1, ZERO - 1
+        for k in range(D.shape[1]):
+            if labels[k] == codes[i]:
+                if own < 0 or D[i, k] < D[i, own]:
+                    own = k
+            elif rival < 0 or D[i, k] < D[i, rival]:
+                rival = k
+        smallest, at_l, at_j = np.inf, rival, own
+        for step in range(D.shape[1] + 1):
+            l = rival if step == 0 else step - 1
+            if labels[l] == codes[i] or (step > 0 and l == rival):
+                continue
+            largest, of_l = (D[i, l] - D[i, own]) / (2.0 * lengths[l, own]), own
+            for j in range(D.shape[1]):
+                if largest >= smallest:
+                    break
+                if labels[j] == codes[i]:
+                    border = (D[i, l] - D[i, j]) / (2.0 * lengths[l, j])
+                    if border > largest:
+                        largest, of_l = border, j
+            if largest < smallest:
+                smallest, at_l, at_j = largest, l, of_l
+        margins[i], rivals[i], targets[i] = smallest, at_l, at_j
+
+
+@entry
+def add_borders(X, A, shares, margins, rivals, targets, G, of_pairs):
+    """``G_l += Σ_i share_i (a_l − x_i)``, ``G_j −= Σ_i share_i (a_j − x_i)`` and ``of_pairs_lj += Σ_i share_i m_i``.
+
+    Parameters
+    ----------
+    X, A : ndarrays of shapes (n, p) and (m, p)
+        Rows and prototypes.
+    shares, margins : ndarrays of shape (n,)
+    rivals, targets : int ndarrays of shape (n,)
+        l and j of each row.
+    G, of_pairs : ndarrays of shapes (m, p) and (m, m)
+        Out: sums, added to what is there.
+    """
+    for i in range(X.shape[0]):
+        l, j = rivals[i], targets[i]
+        of_pairs[l, j] += shares[i] * margins[i]
+        for f in range(X.shape[1]):
+            G[l, f] += shares[i] * (A[l, f] - X[i, f])
+            G[j, f] -= shares[i] * (A[j, f] - X[i, f])

@@ -1,0 +1,190 @@
+"""Prototypes that are trained for what they certify."""
+
+import warnings
+
+import numpy as np
+from scipy.special import expit
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import validate_data
+
+from holdfast.backends import refuse_collection
+from holdfast.constraints import class_proxies
+from holdfast.geometry.prototype_margins import PrototypeMargins
+from holdfast.learners.base import MetricLearner
+from holdfast.learners.ranges import Ranges
+from holdfast.learners.settings import check_solver
+from holdfast.numerics.frames import plain_labels
+from holdfast.numerics.threads import single_threaded_blas
+from holdfast.parameters import check_count, check_number, check_share
+from holdfast.spaces import Points
+
+
+class MarginLVQ(MetricLearner):
+    """``1/n Σ_i w σ((r − m_i)/T) + (1 − w) σ(−m_i/T)``, over the prototypes; the distance stays Euclidean.
+
+    ``m_i`` is the adversarial margin of row i: a shorter move does not change the class of its nearest prototype, see
+    ``holdfast.geometry.prototype_margins``. With σ a step this would be the share of rows that are not certified at the
+    radius r and the share that is wrong, weighted: what one wants to be small. The sigmoid ``σ(z) = 1/(1 + e^−z)``
+    smooths the step and, unlike a hinge or the logistic loss, does not let a few rows far on the wrong side decide.
+    A few prototypes a class vote: certificates are exact and fast.
+
+    The objective is not convex; the prototypes start at the centres of k-means within each class.
+
+    Parameters
+    ----------
+    n_proxies : int, default=4
+        Prototypes per class. A class with fewer distinct rows has fewer. One a class is a linear classifier.
+    radius : float or None, default=None
+        r: how large the moves are that the answers should withstand, in the units of the rows. None is the median
+        distance of the rows from a border, before learning.
+    temperature : float, default=0.5
+        ``T = temperature · r``: how far from the borders, at 0 and r, a row still counts.
+    certified_weight : float, default=0.7
+        w, from 0 (accuracy alone) to 1.
+    norm : {2, inf, 1}, default=2
+        How moves are measured.
+    solver : solver or None, default=None
+        None is :class:`~holdfast.solvers.LBFGS`.
+    random_state : int, RandomState or None, default=None
+        Seeds k-means.
+    verbose : int, default=0
+        1 prints how the fit ended.
+
+    Attributes
+    ----------
+    prototypes_ : ndarray of shape (n_prototypes, n_features)
+    prototype_labels_ : ndarray of shape (n_prototypes,)
+        Their classes, as labels.
+    radius_ : float
+        r.
+    classes_ : ndarray of shape (n_classes,)
+    components_ : ndarray of shape (n_features, n_features)
+        The identity.
+    objective_ : ndarray
+        The objective at the start and after every iteration.
+    n_iter_, n_evaluations_, n_features_in_, feature_names_in_
+        As for :class:`~holdfast.LMNN`.
+
+    References
+    ----------
+    The margin as a loss of prototypes: Saralajew, Holdijk and Villmann, "Fast adversarial robustness certification of
+    nearest prototype classifiers for arbitrary seminorms", NeurIPS 2020. The smoothed share of rows: Sato and Yamada,
+    "Generalized learning vector quantization", NIPS 1995.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from holdfast import CertifiedPrototypeClassifier, MarginLVQ
+    >>> X, y = load_iris(return_X_y=True)
+    >>> clf = CertifiedPrototypeClassifier(MarginLVQ(n_proxies=1, radius=0.3, random_state=0)).fit(X, y)
+    >>> bool(clf.certify(X, y).certified_accuracy(radii=0.3) > 0.8)
+    True
+    """
+
+    def __init__(
+        self,
+        n_proxies: int = 4,
+        radius: float | None = None,
+        temperature: float = 0.5,
+        certified_weight: float = 0.7,
+        norm: float = 2,
+        solver=None,
+        random_state=None,
+        verbose: int = 0,
+    ):
+        self.n_proxies = n_proxies
+        self.radius = radius
+        self.temperature = temperature
+        self.certified_weight = certified_weight
+        self.norm = norm
+        self.solver = solver
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def fit(self, X, y=None):
+        """Learn the prototypes from labels.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+
+        Returns
+        -------
+        self
+        """
+        self._check()
+        solver = check_solver(self.solver)
+        refuse_collection("MarginLVQ", X)
+        X, y = validate_data(self, X, plain_labels(y), dtype=np.float64, order="C")
+        check_classification_targets(y)
+        self.classes_, codes = np.unique(y, return_inverse=True)
+        if self.classes_.size < 2:
+            raise ValueError(f"The target has only one class ({self.classes_[0]!r}): there is nothing to separate.")
+        with single_threaded_blas():
+            # At the origin and at a length of about 1, squares neither cancel nor leave the range of floating point.
+            X, centre, scale = _standardised(X)
+            start, labels = class_proxies(X, codes, self.n_proxies, self.random_state)
+            margins = PrototypeMargins(X, codes, labels, self.norm)
+            radius = (
+                self.radius / scale if self.radius is not None else float(np.median(np.abs(margins.measure(start))))
+            )
+            loss = _SmoothedErrors(margins, radius or 1.0, self.temperature, self.certified_weight)
+            solution = solver.minimize(loss, Points(), start)
+        if self.verbose:
+            print(f"[MarginLVQ] {solution.message}")
+        self.radius_ = radius * scale
+        self.prototypes_ = centre + scale * solution.x
+        self.prototype_labels_ = self.classes_[labels]
+        self.components_ = np.eye(X.shape[1])
+        self.objective_, self.n_iter_ = np.array(solution.trace), solution.n_iter
+        self.n_evaluations_ = solution.n_evaluations
+        return self
+
+    def default_ranges(self) -> Ranges:
+        """Numbers of prototypes and temperatures that did well on the paper's data sets."""
+        return {"n_proxies": [1, 2, 4, 8], "temperature": [0.25, 0.5, 1.0]}
+
+    def _check(self) -> None:
+        check_count("MarginLVQ", "n_proxies", self.n_proxies)
+        check_number("MarginLVQ", "temperature", self.temperature, above=0)
+        check_share("MarginLVQ", "certified_weight", self.certified_weight)
+        if self.radius is not None:
+            check_number("MarginLVQ", "radius", self.radius, above=0)
+        if self.norm not in (1, 2, np.inf):
+            raise ValueError(f"MarginLVQ: norm must be 2, numpy.inf or 1; got {self.norm!r}.")
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        return tags
+
+
+class _SmoothedErrors:
+    """The objective of :class:`MarginLVQ` and its gradient, as a function of the prototypes."""
+
+    def __init__(self, margins: PrototypeMargins, radius: float, temperature: float, weight: float):
+        self._margins, self._radius, self._T, self._w = margins, radius, temperature * radius, weight
+
+    def __call__(self, A: np.ndarray) -> tuple[float, np.ndarray]:
+        """Value and gradient at the prototypes A."""
+        m = self._margins.measure(A)
+        uncertified, wrong = expit((self._radius - m) / self._T), expit(-m / self._T)
+        value = np.mean(self._w * uncertified + (1.0 - self._w) * wrong)
+        slopes = self._w * uncertified * (1.0 - uncertified) + (1.0 - self._w) * wrong * (1.0 - wrong)
+        return float(value), self._margins.pull_back(-slopes / (self._T * len(m)))
+
+
+def _standardised(X: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
+    """``(X − centre)/scale`` with rows of length 1 on average, the centre, and the scale."""
+    largest = float(np.abs(X).max()) or 1.0
+    centre = (X / largest).mean(axis=0)
+    Z = X / largest - centre
+    length = float(np.linalg.norm(Z, axis=1).mean())
+    if not length > 1e-12:  # rounding errors of the division and of the mean
+        warnings.warn(
+            "MarginLVQ: all rows are the same, so there is nothing to learn.", ConvergenceWarning, stacklevel=3
+        )
+        length = 1.0
+    return Z / length, centre * largest, length * largest
