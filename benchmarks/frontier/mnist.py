@@ -24,6 +24,7 @@ from holdfast import (
     CertifiedKNeighborsClassifier,
     CertifiedPrototypeClassifier,
     Euclidean,
+    MarginLVQ,
     Perturbation,
     ProxyNCA,
     certify,
@@ -63,6 +64,9 @@ def models(Z: np.ndarray, y: np.ndarray):
         )
         name = f"PNCA-PL, {per_class} a class, weight {weight:g}"
         yield name, CertifiedPrototypeClassifier(learner).fit(Z[some], y[some])
+    for per_class in (20, 50, 100):
+        learner = MarginLVQ(per_class, RADIUS, temperature=0.25, random_state=0)
+        yield f"margin LVQ, {per_class} a class", CertifiedPrototypeClassifier(learner).fit(Z, y)
     yield "logistic regression, C = 0.0001", LogisticRegression(C=1e-4, max_iter=200).fit(Z[::4], y[::4])
 
 

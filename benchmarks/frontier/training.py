@@ -14,13 +14,14 @@ import joblib
 import numpy as np
 import pandas as pd
 from sklearn.base import clone
-from sklearn.model_selection import RepeatedStratifiedKFold
+from sklearn.model_selection import RepeatedStratifiedKFold, StratifiedKFold
 from sklearn.utils.validation import validate_data
 from threadpoolctl import threadpool_limits
 
 from benchmarks.frontier.__main__ import SETS
 from benchmarks.frontier.cell import BUDGET, RADIUS
 from benchmarks.frontier.data import development_round
+from benchmarks.frontier.methods import logistic_regression
 from benchmarks.yang.store import write
 from holdfast import LMNN, MultiPass, RobustClassifierCV
 from holdfast.learners import MetricLearner
@@ -107,6 +108,7 @@ class MeanOfDraws(Family):
 
 
 _OTHERS = ["linear", "euclidean", "prototypes"]
+_BEFORE = [name for name in FAMILIES if name != "margin_lvq"]  # the ideas above it were measured without it
 IDEAS = {
     "LMNN-PL as it is": lambda seed: {"candidates": [Idea()]},
     "triplets that fit the vote": lambda seed: {"candidates": [Idea((1, 2, 4, 8, 16), fit_the_vote=True)]},
@@ -114,11 +116,11 @@ IDEAS = {
     "prune first": lambda seed: {"candidates": [Idea(prune_turns=1)]},
     "prune and learn, twice": lambda seed: {"candidates": [Idea(prune_turns=2)]},
     "24 draws": lambda seed: {"candidates": [Idea()], "n_draws": 24},
-    "all families": lambda seed: {"n_draws": 8},
-    "all families, 24 draws": lambda seed: {"n_draws": 24},
+    "all families": lambda seed: {"candidates": _BEFORE, "n_draws": 8},
+    "all families, 24 draws": lambda seed: {"candidates": _BEFORE, "n_draws": 24},
     "linear, LMNN-PL 24 draws": lambda seed: {"candidates": ["linear", Idea()], "n_draws": 24},
     "linear, Euclidean, LMNN-PL 24 draws": lambda seed: {"candidates": ["linear", "euclidean", Idea()], "n_draws": 24},
-    "all families, folds repeated three times": lambda seed: {"cv": _repeated(seed)},
+    "all families, folds repeated three times": lambda seed: {"candidates": _BEFORE, "cv": _repeated(seed)},
     "the mean of 8 metrics in place of their best": lambda seed: {"candidates": [*_OTHERS, MeanOfDraws()]},
     "the mean of 8 metrics, folds repeated three times": lambda seed: {
         "candidates": [*_OTHERS, MeanOfDraws()],
@@ -131,6 +133,35 @@ IDEAS = {
 }
 
 
+IDEAS |= {
+    "logistic regression": lambda seed: {"candidates": _logistic()},
+    "logistic regression, w = 1": lambda seed: {"candidates": _logistic(), "objective": 1.0},
+    "margin LVQ alone": lambda seed: {"candidates": ["margin_lvq"]},
+    "all families and margin LVQ": lambda seed: {"candidates": list(FAMILIES)},
+    "margin LVQ alone, folds repeated three times": lambda seed: {"candidates": ["margin_lvq"], "cv": _repeated(seed)},
+    "margin LVQ and LMNN-PL, folds repeated three times": lambda seed: {
+        "candidates": ["margin_lvq", "lmnn"],
+        "cv": _repeated(seed),
+    },
+    "linear, Euclidean, margin LVQ, folds repeated three times": lambda seed: {
+        "candidates": ["linear", "euclidean", "margin_lvq"],
+        "cv": _repeated(seed),
+    },
+    "all families and margin LVQ, folds repeated three times": lambda seed: {
+        "candidates": list(FAMILIES),
+        "cv": _repeated(seed),
+    },
+}
+
+
+def _logistic() -> list:
+    return logistic_regression.make(RADIUS, 0).candidates
+
+
+def _once(seed: int) -> StratifiedKFold:
+    return StratifiedKFold(5, shuffle=True, random_state=seed)
+
+
 def _repeated(seed: int) -> RepeatedStratifiedKFold:
     return RepeatedStratifiedKFold(n_splits=5, n_repeats=3, random_state=seed)
 
@@ -141,7 +172,8 @@ def run(idea: str, name: str, number: int) -> dict:
     with threadpool_limits(1), joblib.parallel_config("sequential"), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         began = time.process_time()
-        model = RobustClassifierCV(RADIUS, random_state=number, **IDEAS[idea](number)).fit(part.X_train, part.y_train)
+        options = {"cv": _once(number), **IDEAS[idea](number)}
+        model = RobustClassifierCV(RADIUS, random_state=number, **options).fit(part.X_train, part.y_train)
         seconds = time.process_time() - began
         found = model.certify(part.X_test, at=RADIUS, budget=BUDGET, n_jobs=1, witness=False)
     right = found.prediction == part.y_test
