@@ -71,6 +71,8 @@ def cold(sources: dict[str, Path], caches: dict[str, str], turns: int) -> list[d
         if asked not in ONLY_MEMORY:
             rows.append(row(task, "s", seen, "s"))
         rows.append(row(task, "MB", seen, "mb"))
+        if asked in ONLY_MEMORY:
+            rows.append(row(task, "MB, without pages of files", seen, "private_mb"))
     return rows
 
 

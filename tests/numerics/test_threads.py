@@ -1,3 +1,6 @@
+import os
+import subprocess
+import sys
 import threading
 
 import numpy as np
@@ -66,6 +69,49 @@ def test_blas_is_limited_inside_and_given_back_by_the_last_to_leave():
     leave.set()
     thread.join()
     assert _limits() == before
+
+
+_INTERRUPTED = """
+import threading
+import numpy
+from threadpoolctl import threadpool_info
+from holdfast.numerics.threads import single_threaded_blas
+
+def limits():
+    return [pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"]
+
+def interrupted(thread):
+    start(thread)
+    raise KeyboardInterrupt
+
+before, start = limits(), threading.Thread.start
+threading.Thread.start = interrupted
+try:
+    with single_threaded_blas():
+        raise AssertionError("not interrupted")
+except KeyboardInterrupt:
+    threading.Thread.start = start
+while threading.active_count() > 1:
+    pass
+assert limits() == before, (limits(), before)
+with single_threaded_blas():
+    assert set(limits()) == {1}
+assert limits() == before
+threading.Thread.start = interrupted
+try:
+    single_threaded_blas().__enter__()
+except KeyboardInterrupt:
+    print("ends")
+"""
+
+
+def test_ctrl_c_while_blas_is_limited_gives_the_limit_back_and_does_not_hang():
+    """The worst moment: the extra thread has started, and nobody knows of it yet."""
+    environment = {**os.environ, "OMP_NUM_THREADS": "2", "OPENBLAS_NUM_THREADS": "2", "MKL_NUM_THREADS": "2"}
+    done = subprocess.run(
+        [sys.executable, "-c", _INTERRUPTED], env=environment, capture_output=True, text=True, timeout=120
+    )
+    assert (done.returncode, done.stdout) == (0, "ends\n"), done.stderr
 
 
 def test_n_threads():

@@ -20,6 +20,7 @@ METHODS = {
     "Euclidean k-NN": euclidean.make,
     "adversarial pruning": adversarial_pruning.make,
     "RobustClassifierCV": robust.make,
+    "RobustClassifierCV, w = 1": robust.make_certified,
 }
 #: For the larger sets alone; on UCI sets they are the rows of benchmarks/yang.
 PAPER = {"LMNN": paper.make_lmnn, "LMNN-PL": paper.make_lmnn_pl, "PNCA-PL": paper.make_pnca_pl}

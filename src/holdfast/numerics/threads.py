@@ -8,9 +8,7 @@ on the problem alone, never on the number of threads, so neither does any result
 
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from functools import partial
 from itertools import pairwise
 from queue import Empty, SimpleQueue
 from typing import TypeVar
@@ -155,25 +153,40 @@ class _BlasLimit:
         self._lock = threading.Lock()
         self._inside = 0
         self._controller: ThreadpoolController | None = None
-        self._thread: ThreadPoolExecutor | None = None
-        self._limiter = None
+        self._release = threading.Event()
 
     def enter(self) -> None:
         with self._lock:
             if self._inside == 0:
                 self._controller = self._controller or ThreadpoolController()
-                self._thread = ThreadPoolExecutor(1)
-                limit = partial(self._controller.limit, limits=1, user_api="blas")
-                self._limiter = self._thread.submit(limit).result()
+                held, self._release = threading.Event(), threading.Event()
+                # A daemon, so that a Ctrl-C at a bad moment cannot leave a thread that the interpreter waits for.
+                holder = threading.Thread(target=_hold_limit, args=(self._controller, held, self._release), daemon=True)
+                try:
+                    holder.start()
+                    held.wait()
+                except BaseException:  # Ctrl-C
+                    self._release.set()
+                    raise
+                self._holder = holder
             self._inside += 1
 
     def leave(self) -> None:
         with self._lock:
             self._inside -= 1
-            if self._inside == 0 and self._thread is not None and self._limiter is not None:
-                self._thread.submit(self._limiter.restore_original_limits).result()
-                self._thread.shutdown()
-                self._thread = self._limiter = None
+            if self._inside == 0:
+                self._release.set()
+                self._holder.join()
+
+
+def _hold_limit(controller: ThreadpoolController, held: threading.Event, release: threading.Event) -> None:
+    """Limit BLAS to one thread, say so by ``held``, and restore the old limit upon ``release``."""
+    try:
+        with controller.limit(limits=1, user_api="blas"):
+            held.set()
+            release.wait()
+    finally:
+        held.set()  # after an error, too: nobody may wait for it
 
 
 _blas = _BlasLimit()
