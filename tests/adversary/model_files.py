@@ -20,6 +20,7 @@ import numpy as np
 import pandas as pd
 
 from holdfast import certify, load
+from holdfast.audit.tables import predict_table
 from holdfast.models.base import VotingClassifier
 from holdfast.persistence import ModelFileError
 from holdfast.persistence.archive import digest
@@ -245,7 +246,7 @@ def _try(path: Path, rows, expected: np.ndarray) -> str:
     if not hasattr(model, "predict"):
         return "another valid model"
     try:
-        found = model.predict(rows)
+        found = predict_table(model, rows) if isinstance(rows, pd.DataFrame) else model.predict(rows)
         same = found.shape == expected.shape and bool((found == expected).all())
         if not same and hasattr(model, "predict_proba"):
             model.predict_proba(rows)

@@ -13,6 +13,7 @@ from holdfast.certificates.certificate import Certificate
 from holdfast.certificates.certify import DEFAULT_BUDGET, certify
 from holdfast.certificates.threat import Threat
 from holdfast.certificates.training_rows import deviations
+from holdfast.certificates.voting import voter_for
 from holdfast.datasets import ReadOptions
 from holdfast.datasets.catalogue import CATALOGUE
 from holdfast.datasets.encoder import TableEncoder
@@ -114,7 +115,12 @@ def predict_table(model, X, *, allow_unknown: bool = False) -> np.ndarray:
     _, inner = split_encoder(model)
     if not hasattr(inner, "predict"):
         raise ValueError(f"The model is a {type(inner).__name__}, which does not predict.")
-    return inner.predict(with_names(to_matrix(model, X, allow_unknown), inner))
+    rows = with_names(to_matrix(model, X, allow_unknown), inner)
+    try:
+        return inner.predict(rows)
+    except TypeError:  # scikit-learn's, where a column of words holds numbers
+        voter_for(inner).check_rows(rows)  # says which column
+        raise
 
 
 def matrix_names(model, n_features: int) -> list[str]:

@@ -294,3 +294,12 @@ def test_words_that_reach_a_scaler_are_named():
     assert (certify(model, TEST, n_jobs=1).radius >= 0).all()
     with pytest.raises(ValueError, match="'age' holds words"):
         certify(model, TEST.assign(age="old"))
+
+
+@pytest.mark.parametrize("encoder", [OrdinalEncoder(), OneHotEncoder(), one_hot])
+def test_numbers_in_a_column_of_words_are_named(encoder):
+    """As after a recoding of yes to 1; scikit-learn raises a TypeError that names no column."""
+    model = make_pipeline(ColumnTransformer([("c", encoder, ["job"])]), KNeighborsClassifier(1)).fit(*TRAIN)
+    for numbers in (TEST.assign(job=1.0), TEST.assign(job=np.arange(len(TEST)))):
+        with pytest.raises(ValueError, match="'job' holds numbers, but the model was fitted on words there, such as"):
+            certify(model, numbers)

@@ -75,6 +75,7 @@ class Encoding:
         out = np.zeros((len(columns[0]), self.size))
         for j, column in enumerate(columns):
             if j in self.categories:
+                self._check_words(column, j)
                 codes = self._codes[j]
                 other = len(codes)
                 at = self.indicators[j].start + np.array([codes.get(key(value), other) for value in column])
@@ -137,6 +138,14 @@ class Encoding:
                 probe[:, [self.warps[i].map.column for i in part]] = inner[:, part]
                 out[:, part] = step.images(probe)[:, [self.warps[i].map.column for i in part]]
         return out
+
+    def _check_words(self, column, j: int) -> None:
+        """Raise ``ValueError`` for a column of numbers whose categories are words, as after a recoding of yes to 1."""
+        known = [value for value in self.categories[j] if key(value)[0] == "value"]
+        if known and all(isinstance(value, str) for value in known) and numeric(column):
+            raise ValueError(
+                f"Column {self.name(j)} holds numbers, but the model was fitted on words there, such as {known[0]!r}."
+            )
 
     def _numbers(self, column, j: int) -> np.ndarray:
         """A column as float64."""
