@@ -19,6 +19,8 @@ METHODS = {
     "gradient boosting": gradient_boosting.make,
     "Euclidean k-NN": euclidean.make,
     "adversarial pruning": adversarial_pruning.make,
+    "margin LVQ": robust.make_margin_lvq,
+    "LMNN-PL, k and pruning": robust.make_lmnn,
     "RobustClassifierCV": robust.make,
     "RobustClassifierCV, w = 1": robust.make_certified,
 }
