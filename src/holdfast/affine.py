@@ -14,7 +14,7 @@ from holdfast.numerics.fingerprint import Passed, fingerprint
 from holdfast.numerics.frames import with_names
 from holdfast.numerics.sums import product_by_rows
 
-_BLOCK = 1024  # rows: as many as are certified at once. More are the rows of a model, which are always the same
+_BLOCK = 1024  # rows certified at once: more than that can only be the rows of a model, which are always the same
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,7 @@ class Affine:
 
 
 _PASSED = Passed()
-_SIZES = np.array([1e-3, 1.0, -1e3, 1e6, -1e9])[:, None, None]  # of the rows a step is tried on
+_SIZES = np.array([1e-3, 1.0, -1e3, 1e6, -1e9])[:, None, None]  # scales of the rows on which a step is checked
 
 
 class NotAffine(ValueError):
@@ -122,7 +122,7 @@ def _checked(step, map_: Affine, n_in: int) -> Affine:
 
     Rows of several scales around the origin, in units in which every input moves the output by about 1, must agree
     to 1e-9 of the magnitudes behind each number: a step that clips, centres or computes in single precision does not.
-    A known type is asked once for each state that it is seen in.
+    A step of a known type is checked once for each of its fitted states.
     """
     if map_.W.shape[1] != n_in:
         raise ValueError(f"{type(step).__name__} takes {map_.W.shape[1]} features, but is given {n_in}.")

@@ -45,10 +45,10 @@ def components_of(M: np.ndarray) -> np.ndarray:
 
 
 def components_in_any_units(M: np.ndarray) -> np.ndarray:
-    """:func:`components_of`, but where that would lose a feature in large units: then of ``M = D R D`` R is factored.
+    """:func:`components_of`, or a factor of R in ``M = D R D`` if that would lose a feature in large units.
 
-    Eigenvalues below rounding of the largest are lost. With features in very different units that can be a whole
-    feature; R has a unit diagonal, so that units play no part.
+    :func:`components_of` drops eigenvalues that are below the rounding error of the largest. With features in very
+    different units that can drop a whole feature. R has a unit diagonal, so that units do not matter.
 
     Examples
     --------

@@ -16,6 +16,7 @@ from holdfast import (
     CertifiedPrototypeClassifier,
     Euclidean,
     LogDetLMNN,
+    MarginLVQ,
     Perturbation,
     ProxyNCA,
     Reduced,
@@ -251,7 +252,7 @@ def test_bad_input_gets_the_sentence_it_would_get_here(learner):
 
 def test_what_cannot_be_done_is_said():
     dX, dy = cut(*load_iris(return_X_y=True))
-    for learner in (DRIFT(), AML(), Reduced()):
+    for learner in (DRIFT(), AML(), Reduced(), MarginLVQ()):
         with pytest.raises(TypeError, match=f"{type(learner).__name__} needs all rows in one place"):
             learner.fit(dX, dy)
     with pytest.raises(ValueError, match="choose a number"):

@@ -8,7 +8,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler, normalize
 
-from holdfast import LMNN, SCML, CappedTraceLMNN, Perturbation, ProxyNCA, learners
+from holdfast import LMNN, SCML, CappedTraceLMNN, MarginLVQ, Perturbation, ProxyNCA, learners
 from holdfast.certificates import CertifiedAccuracy
 from holdfast.constraints import knn_triplets
 from holdfast.geometry import adversarial_margin
@@ -130,12 +130,14 @@ def test_scoring(data):
     assert g_mean(["a", "a", "b"], ["a", "b", "b"]) == pytest.approx(np.sqrt(0.5))
 
 
-def test_prototypes_vote(data):
+@pytest.mark.parametrize("learner", [ProxyNCA(random_state=0), MarginLVQ(random_state=0)])
+def test_prototypes_vote(data, learner):
     X, y = data
-    found = PerturbationSearchCV(ProxyNCA(random_state=0), n_draws=3, cv=2, random_state=0).fit(X, y)
-    pnca = found.best_estimator_
-    nearest = KNeighborsClassifier(1).fit(pnca.transform(pnca.prototypes_), pnca.prototype_labels_)
-    np.testing.assert_array_equal(found.predict(X), nearest.predict(pnca.transform(X)))
+    found = PerturbationSearchCV(learner, n_draws=3, cv=2, random_state=0).fit(X, y)
+    best = found.best_estimator_
+    nearest = KNeighborsClassifier(1).fit(best.transform(best.prototypes_), best.prototype_labels_)
+    np.testing.assert_array_equal(found.predict(X), nearest.predict(best.transform(X)))
+    assert set(found.best_params_) == set(learner.default_ranges())
 
 
 def test_it_is_a_scikit_learn_object(data, capsys):

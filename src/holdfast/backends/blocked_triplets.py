@@ -91,12 +91,12 @@ def find_triplets(
     task = rows.engine.task
     of_blocks = list(zip(rows.rows, rows.codes, rows.starts.tolist(), strict=False))
     found = []
-    for (X, codes, start), own in zip(of_blocks, _anchors(rows, neighbors), strict=True):
-        anchors = task(blocks.take_anchors, X, codes, start, own)
-        nearest = task(blocks.nothing_found, len(own), n_neighbors, n_impostors)
+    for (X, codes, start), chosen in zip(of_blocks, _anchors(rows, neighbors), strict=True):
+        anchors = task(blocks.take_anchors, X, codes, start, chosen)
+        nearest = task(blocks.nothing_found, len(chosen), n_neighbors, n_impostors)
         for block in of_blocks:
             nearest = task(blocks.search_block, nearest, anchors, block)
-        found.append(task(blocks.triplets_of, nearest, own + start))
+        found.append(task(blocks.triplets_of, nearest, chosen + start))
     return found
 
 

@@ -157,11 +157,11 @@ def search_block(
     anchors : rows, their codes, and their indices among all rows
     points : rows of the block, their codes, and the index of the first
     """
-    (Q, labels, own), (X, y, start) = anchors, points
+    (Q, labels, index), (X, y, start) = anchors, points
     Q, X = writable(Q), writable(X)
     n_same, n_other = (d.shape[1] for d, _ in found)
-    if own.size and start <= own[0] < start + len(X):
-        here = ranked_by_class(X, y, n_same, n_other, 1, anchors=own - start)
+    if index.size and start <= index[0] < start + len(X):  # the anchors are rows of this block
+        here = ranked_by_class(X, y, n_same, n_other, 1, anchors=index - start)
     else:
         here = ranked_by_class(X, y, n_same, n_other, 1, queries=(Q, labels))
     return [_nearer(*before, *new, start) for before, new in zip(found, here, strict=True)]
@@ -176,9 +176,9 @@ def _nearer(d, index, new_d, places, start: int) -> tuple[np.ndarray, np.ndarray
     return np.take_along_axis(d, order, axis=1), np.take_along_axis(index, order, axis=1)
 
 
-def take_anchors(X: np.ndarray, codes: np.ndarray, start: int, own: np.ndarray) -> tuple:
-    """Some rows of a block, their codes, and their indices among all rows."""
-    return X[own], codes[own], own + start
+def take_anchors(X: np.ndarray, codes: np.ndarray, start: int, chosen: np.ndarray) -> tuple:
+    """The chosen rows of a block, their codes, and their indices among all rows."""
+    return X[chosen], codes[chosen], chosen + start
 
 
 def triplets_of(found: Nearest, anchors: np.ndarray) -> np.ndarray:

@@ -11,7 +11,7 @@ from holdfast.numerics.threads import Workers, n_threads, single_threaded_blas
 _TILE_ROWS, _TILE_COLUMNS = 256, 1024  # one tile of distances: 1 MB a thread, in single precision
 _SPARE = 4  # neighbours found beyond those wanted, because tiles of distances round
 _COARSE = 1e-3  # median error / median squared norm of a query, above which single precision is not tried
-_FEW = 1 << 20  # distances, up to which single precision saves less than the second kernel it would compile
+_FEW = 1 << 20  # distances: for so few, single precision saves less time than compiling its kernel takes
 
 
 def nearest_by_class(
@@ -97,9 +97,9 @@ def nearest(points: np.ndarray, queries: np.ndarray, k: int, n_jobs: int | None 
     -------
     int32 ndarray of shape (n_queries, k)
     """
-    all_one = (np.zeros(len(A), np.int64) for A in (points, queries))
-    found, _ = nearest_by_class(points, next(all_one), k, 1, n_jobs, (queries, next(all_one)))
-    return found
+    of_points, of_queries = (np.zeros(len(A), np.int64) for A in (points, queries))  # all of one class
+    same, _ = nearest_by_class(points, of_points, k, 1, n_jobs, (queries, of_queries))
+    return same
 
 
 @dataclass
@@ -181,21 +181,21 @@ class _Search:
         (n, p), m = self._columns.shape, len(rows)
         # One product for both summands: (x, 1)·(−2z, ‖z‖²).
         Q, Z = np.ones((m, p + 1), precision), np.empty((n, p + 1), precision)
-        Q[:, :p] = _some(self._centred, rows)
+        Q[:, :p] = _take_rows(self._centred, rows)
         np.multiply(self._columns, -2.0, out=Z[:, :p], casting="same_kind")
         Z[:, p] = np.einsum("np,np->n", self._columns, self._columns)
         found = [_Neighbours.empty(m, k, precision) for k in counts]
         ranges = self._ranges[:, rows]
 
-        def block(some: slice) -> None:
-            lists = [part[some] for near in found for part in (near.distance, near.index)]
-            size = some.stop - some.start
+        def block(queries: slice) -> None:
+            lists = [array[queries] for near in found for array in (near.distance, near.index)]
+            size = queries.stop - queries.start
             room = np.empty(size * min(_TILE_COLUMNS, n), precision)
             for start in range(0, n, _TILE_COLUMNS):
                 part = slice(start, min(start + _TILE_COLUMNS, n))
                 width = part.stop - start
-                tile = np.matmul(Q[some], Z[part].T, out=room[: size * width].reshape(size, width))
-                scan(tile, self._order[part], start, *(row[some] for row in ranges), *lists)
+                tile = np.matmul(Q[queries], Z[part].T, out=room[: size * width].reshape(size, width))
+                scan(tile, self._order[part], start, *(row[queries] for row in ranges), *lists)
 
         with single_threaded_blas():
             _in_blocks(block, m, n_jobs)
@@ -211,12 +211,12 @@ class _Search:
         found = [_Neighbours.empty(len(rows), k) for k in counts]
         ranges, points, queries = self._ranges[:, rows], self._X[self._order], self.queries[rows]
 
-        def block(some: slice) -> None:
+        def block(part: slice) -> None:
             tile = np.empty((1, len(points)))
-            for q in range(some.start, some.stop):
+            for q in range(part.start, part.stop):
                 one = slice(q, q + 1)
                 squared_distances(points, queries[q], tile[0])
-                lists = [part[one] for near in found for part in (near.distance, near.index)]
+                lists = [array[one] for near in found for array in (near.distance, near.index)]
                 scan(tile, self._order, 0, *(row[one] for row in ranges), *lists)
 
         _in_blocks(block, len(rows), n_jobs)
@@ -224,20 +224,20 @@ class _Search:
 
     def _ranked(self, found: list[_Neighbours], rows: np.ndarray, n_jobs: int | None) -> list[_Neighbours]:
         """The neighbours found, with their d², nearest first."""
-        queries = _some(self.queries, rows)
+        queries = _take_rows(self.queries, rows)
         for near in found:
             near.distance = np.empty(near.index.shape)
 
-        def block(some: slice) -> None:
+        def block(part: slice) -> None:
             for near in found:
-                rank_rows(self._X, queries[some], near.index[some], near.distance[some])
+                rank_rows(self._X, queries[part], near.index[part], near.distance[part])
 
         _in_blocks(block, len(rows), n_jobs if len(rows) > 4 * _TILE_ROWS else 1)
         return found
 
 
-def _some(A: np.ndarray, rows: np.ndarray) -> np.ndarray:
-    """Rows of A; no copy if these are all of them, in order."""
+def _take_rows(A: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    """``A[rows]`` for ascending rows; A itself, not a copy, if these are all rows."""
     return A if len(rows) == len(A) else A[rows]
 
 

@@ -4,11 +4,11 @@ from itertools import pairwise
 
 import numpy as np
 
-_SLABS = 4  # of columns, in a product with a triangle
+_SLABS = 4  # slabs of columns that a product with a triangular matrix is cut into
 
 
 class Product:
-    """``out = U A``; A is filled up with zeros to the widths of U and out."""
+    """``out = U A``; A is padded with zeros to the widths of U and out."""
 
     def __init__(self, U: np.ndarray, A: np.ndarray, out: np.ndarray):
         self._U, self._out = U, out

@@ -5,17 +5,20 @@ from scipy.spatial.distance import cdist
 
 from holdfast.numerics.compile import ZERO, entry
 
-_DUAL = {2.0: "euclidean", np.inf: "cityblock", 1.0: "chebyshev"}  # norms of moves, and the distance by their dual
-_MIN_GAP = 1e-9  # of the largest: prototypes of two classes that coincide are taken to be so far apart
-_BLOCK = 4_000_000  # distances at once
+_DUAL = {2.0: "euclidean", np.inf: "cityblock", 1.0: "chebyshev"}  # norm of the moves: its dual, as scipy names it
+# Prototypes of two classes that coincide are treated as this far apart, as a share of the longest row or of the largest
+# distance between prototypes: margins and gradients stay finite, and squared distances are exact to about 1e-16 only.
+_MIN_GAP = 1e-9
+_BLOCK = 4_000_000  # distances computed at once: 32 MB
 
 
 class PrototypeMargins:
     """``m_i = min_l max_j (d²(x_i, a_l) − d²(x_i, a_j)) / (2 ‖a_l − a_j‖*)``, j of the class of i, l of the others.
 
-    The fraction is the signed distance from ``x_i`` to the points that are as near to ``a_l`` as to ``a_j``. A move
-    shorter than ``m_i > 0`` leaves every rival l farther than some prototype j of the class, so the vote stands
-    (Lemma B1 for one neighbour); ``m_i < 0`` just where the vote is wrong. With one prototype a class it is exact.
+    The fraction is the signed distance from ``x_i`` to the border of l and j, the points that are as near to ``a_l`` as
+    to ``a_j``. A move shorter than ``m_i > 0`` leaves every rival prototype l farther than some prototype j of the
+    row's class, so the prediction does not change (Lemma B1 for one neighbour). ``m_i < 0`` exactly where the
+    prediction is wrong. With one prototype per class ``m_i`` is the exact radius; with more it is a lower bound.
 
     Parameters
     ----------
@@ -25,23 +28,24 @@ class PrototypeMargins:
     labels : int ndarray of shape (n_prototypes,)
         Class codes of the prototypes; two classes or more.
     norm : {2, inf, 1}
-        Of the moves; its dual is ``‖·‖*``.
+        The norm of the moves; ``‖·‖*`` is its dual.
     """
 
     def __init__(self, X: np.ndarray, codes: np.ndarray, labels: np.ndarray, norm: float = 2.0):
         self.X, self.codes, self.labels = X, codes, labels
         self._dual = _DUAL[float(norm)]
         self._squares = np.einsum("np,np->n", X, X)
+        self._min_gap = _MIN_GAP * (float(np.sqrt(self._squares.max())) or 1.0)
         self._margins = np.empty(len(X))
         self._rivals, self._targets = np.empty((2, len(X)), dtype=np.int64)
 
     def measure(self, A: np.ndarray) -> np.ndarray:
-        """The margins for prototypes A, of shape (n_samples,); the next call writes over them."""
+        """The margins for prototypes A, of shape (n_samples,); the next call overwrites them."""
         lengths = cdist(A, A, self._dual)
-        self._A, self._lengths = A, np.maximum(lengths, max(_MIN_GAP * lengths.max(), np.finfo(float).tiny))
-        squares, step = np.einsum("mp,mp->m", A, A), max(1, _BLOCK // len(A))
-        for start in range(0, len(self.X), step):
-            part = slice(start, start + step)
+        self._A, self._lengths = A, np.maximum(lengths, max(_MIN_GAP * lengths.max(), self._min_gap))
+        squares, n_rows = np.einsum("mp,mp->m", A, A), max(1, _BLOCK // len(A))
+        for start in range(0, len(self.X), n_rows):
+            part = slice(start, start + n_rows)
             D = self._squares[part, None] - 2.0 * (self.X[part] @ A.T) + squares
             nearest_borders(
                 D, self._lengths, self.codes[part], self.labels,
@@ -50,17 +54,17 @@ class PrototypeMargins:
         return self._margins
 
     def pull_back(self, weights: np.ndarray) -> np.ndarray:
-        """``Σ_i weights_i ∂m_i/∂A`` at the prototypes that were measured last, of the shape of A.
+        """``Σ_i weights_i ∂m_i/∂A`` at the prototypes measured last, an array of the shape of A.
 
         With ``s = ‖a_l − a_j‖*``: ``∂m/∂a_l = (a_l − x)/s − m/s · ∂s/∂a_l``, ``∂m/∂a_j = (x − a_j)/s − m/s · ∂s/∂a_j``.
         """
-        shares = weights / self._lengths[self._rivals, self._targets]
-        G, of_pairs = np.zeros_like(self._A), np.zeros_like(self._lengths)
-        add_borders(self.X, self._A, shares, self._margins, self._rivals, self._targets, G, of_pairs)
-        l, j = np.nonzero(of_pairs)
-        along = of_pairs[l, j, None] * self._length_gradients(l, j)
-        np.subtract.at(G, l, along)
-        np.add.at(G, j, along)
+        scaled = weights / self._lengths[self._rivals, self._targets]  # weights_i / s_i
+        G, pair_sums = np.zeros_like(self._A), np.zeros_like(self._lengths)
+        add_borders(self.X, self._A, scaled, self._margins, self._rivals, self._targets, G, pair_sums)
+        l, j = np.nonzero(pair_sums)
+        through_length = pair_sums[l, j, None] * self._length_gradients(l, j)
+        np.subtract.at(G, l, through_length)
+        np.add.at(G, j, through_length)
         return G
 
     def _length_gradients(self, l: np.ndarray, j: np.ndarray) -> np.ndarray:
@@ -78,10 +82,10 @@ class PrototypeMargins:
 
 @entry
 def nearest_borders(D, lengths, codes, labels, margins, rivals, targets):
-    """For each row the border between two prototypes that gives its margin.
+    """For each row, the border between two prototypes that determines its margin.
 
-    The nearest prototype of the class is tried first, and a rival is given up once a border with it is no nearer than
-    the margin found so far: of most rivals one border is looked at.
+    For each rival the nearest prototype of the row's class is tried first. A rival is skipped as soon as its largest
+    border so far is no smaller than the margin found so far, so for most rivals a single border is computed.
 
     Parameters
     ----------
@@ -123,22 +127,23 @@ def nearest_borders(D, lengths, codes, labels, margins, rivals, targets):
 
 
 @entry
-def add_borders(X, A, shares, margins, rivals, targets, G, of_pairs):
-    """``G_l += Σ_i share_i (a_l − x_i)``, ``G_j −= Σ_i share_i (a_j − x_i)`` and ``of_pairs_lj += Σ_i share_i m_i``.
+def add_borders(X, A, scaled, margins, rivals, targets, G, pair_sums):
+    """``G_l += Σ_i u_i (a_l − x_i)``, ``G_j −= Σ_i u_i (a_j − x_i)``, ``pair_sums_lj += Σ_i u_i m_i``; u is ``scaled``.
 
     Parameters
     ----------
     X, A : ndarrays of shapes (n, p) and (m, p)
         Rows and prototypes.
-    shares, margins : ndarrays of shape (n,)
+    scaled, margins : ndarrays of shape (n,)
+        u and m.
     rivals, targets : int ndarrays of shape (n,)
         l and j of each row.
-    G, of_pairs : ndarrays of shapes (m, p) and (m, m)
-        Out: sums, added to what is there.
+    G, pair_sums : ndarrays of shapes (m, p) and (m, m)
+        Out: the sums are added to their values.
     """
     for i in range(X.shape[0]):
         l, j = rivals[i], targets[i]
-        of_pairs[l, j] += shares[i] * margins[i]
+        pair_sums[l, j] += scaled[i] * margins[i]
         for f in range(X.shape[1]):
-            G[l, f] += shares[i] * (A[l, f] - X[i, f])
-            G[j, f] -= shares[i] * (A[j, f] - X[i, f])
+            G[l, f] += scaled[i] * (A[l, f] - X[i, f])
+            G[j, f] -= scaled[i] * (A[j, f] - X[i, f])

@@ -186,8 +186,10 @@ class TripletGeometry:
 
     def collect_all(self, da=None, db=None, dh=None) -> None:
         """Clear, then collect the derivatives of all triplets, arrays of shape (n_triplets,)."""
-        given = (da, db, dh)
-        self.sweep(lambda block: self.collect(block, 1.0, *(None if d is None else d[block.triplets] for d in given)))
+        partials = (da, db, dh)
+        self.sweep(
+            lambda block: self.collect(block, 1.0, *(None if d is None else d[block.triplets] for d in partials))
+        )
 
     def gradient_in_metric(self) -> np.ndarray:
         """``S(w) + S(w_h) M B + B M S(w_h)`` of the derivatives collected, at the M last measured."""

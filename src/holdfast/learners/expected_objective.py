@@ -20,11 +20,11 @@ class _ExpectedGeometry(TripletGeometry):
 
     def measure(self, M: np.ndarray) -> None:
         super().measure(M)
-        self._own = self.variances @ self.diagonal(M)  # tr(M Σ_i)
+        self._traces = self.variances @ self.diagonal(M)  # tr(M Σ_i)
 
     def distances(self, block: AnchorBlock) -> np.ndarray:
         distance, pairs = super().distances(block), self.triplets.pairs
-        distance[block.pairs] += self._own[pairs.first[block.pairs]] + self._own[pairs.second[block.pairs]]
+        distance[block.pairs] += self._traces[pairs.first[block.pairs]] + self._traces[pairs.second[block.pairs]]
         return distance
 
     def gradient_in_metric(self) -> np.ndarray:

@@ -53,10 +53,10 @@ class TermLearner(TripletLearner):
     verbose: int
 
     _collapse_advice = "Raise mu"
-    _takes_auto = False  # whether perturbation="auto" is known
+    _takes_auto = False  # whether perturbation="auto" is allowed
 
-    # True where an optimal M can be found on the span of the differences between rows, so that with more features than
-    # rows it is looked for there only; see Span. So it is if no matrix term rewards anything outside.
+    # True if some optimal M lies on the span of the differences between rows, so that with more features than rows only
+    # the span is searched; see Span. That holds if no matrix term rewards a part of M outside of it.
     _optimal_in_span = False
 
     @abstractmethod
@@ -140,9 +140,10 @@ class TermLearner(TripletLearner):
         return self
 
     def _make_objective(self, X, y, triplets) -> tuple[ObjectiveLike, Span | None, VoteCheck | None, Validation | None]:
-        """All terms over the triplets of the data, which are released when this returns; on a span, or None.
+        """The objective: all terms over the triplets of the data, which are released when this returns.
 
-        With it some rows on which the votes are checked, where labels made the triplets, and the loss on held-out rows.
+        With it the span on which the metric is learned, if on one; the check of the votes, if the triplets were made
+        from labels; and the loss on held-out rows, if some are held out.
         """
         terms = list(self.make_terms())
         for _, term in terms:
@@ -160,10 +161,10 @@ class TermLearner(TripletLearner):
         if triplets is None and data.labelled and not is_dask(X):
             votes = VoteCheck.of(*data.sample(n, None))
         if p > n and self._optimal_in_span and not is_dask(X):
-            points, found = data.points_and_triplets()
+            points, all_triplets = data.points_and_triplets()
             span = self._in_span(Span.of(points))
         if span is not None:
-            data = ArrayTriplets(span.project(points), None, found)
+            data = ArrayTriplets(span.project(points), None, all_triplets)
             B = None if B is None else span.restrict(B)
             terms = list(self._terms_in_span(terms, p, data.shape[1]))
         if self.perturbation_ is not None:
@@ -171,8 +172,8 @@ class TermLearner(TripletLearner):
         validation = None
         fraction = self._fraction(is_dask(X), n)
         if fraction is not None:
-            points, found = data.points_and_triplets()
-            to_fit, to_validate = divide(points, found, fraction)
+            points, all_triplets = data.points_and_triplets()
+            to_fit, to_validate = divide(points, all_triplets, fraction)
             if len(to_fit) and len(to_validate):
                 data = ArrayTriplets(points, None, to_fit)
                 validation = Validation(points, to_validate, terms, B, self.n_jobs)

@@ -6,10 +6,12 @@ from dataclasses import dataclass
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-_MAX_ASKED, _MAX_VOTING = 300, 2000  # rows that are asked, among so many: a few percent of the time of a fit
-_FIRST = 75  # of them are asked first: where the learned metric loses no more than one, that is all
-_VOTERS = 3
-_CLEARLY = 3.0  # standard errors of a paired difference: chance alone gives it once in 700 fits
+# At most 300 queries, classified by at most 2000 rows: a few percent of the time of a fit.
+_MAX_QUERIES, _MAX_ROWS = 300, 2000
+_FIRST_QUERIES = 75  # tried first: if the learned metric loses at most one of them, the others are not tried
+_N_NEIGHBORS = 3
+_STANDARD_ERRORS = 3.0  # of a paired difference: chance alone exceeds them once in 700 fits
+_MIN_LOSS = 0.02  # share of the queries that must be lost besides, for a difference that matters
 
 
 class PoorMetricWarning(ConvergenceWarning):
@@ -26,44 +28,49 @@ class PoorMetricWarning(ConvergenceWarning):
 
 @dataclass(frozen=True, eq=False)
 class VoteCheck:
-    """Some training rows, evenly spread, with their labels; those that are asked are left out one by one."""
+    """Compares leave-one-out 3-NN under a learned metric with the Euclidean distance, on a sample of training rows."""
 
     X: np.ndarray
     y: np.ndarray
 
     @classmethod
     def of(cls, X: np.ndarray, y: np.ndarray) -> "VoteCheck":
-        """A sample of the rows."""
-        some = np.unique(np.linspace(0, len(X) - 1, min(len(X), _MAX_VOTING)).astype(np.int64))
-        if len(some) < len(X):
-            X, y = X[some], y[some]
+        """A check on at most 2000 evenly spaced rows."""
+        sampled = _evenly_spaced(len(X), _MAX_ROWS)
+        if len(sampled) < len(X):
+            X, y = X[sampled], y[sampled]
         return cls(X, np.unique(y, return_inverse=True)[1])
 
     def warn(self, owner: str, L: np.ndarray, advice: str) -> None:
-        """Warn if the votes under L are clearly worse, and say by how much."""
-        if len(self.X) <= 2 * _VOTERS:
+        """Warn if k-NN under the metric ``LᵀL`` is clearly less accurate, with both accuracies in the message."""
+        if len(self.X) <= 2 * _N_NEIGHBORS:
             return
-        asked = np.unique(np.linspace(0, len(self.X) - 1, min(len(self.X), _MAX_ASKED)).astype(np.int64))
-        mapped, first = self.X @ L.T, asked[:: max(1, len(asked) // _FIRST)]
+        queries = _evenly_spaced(len(self.X), _MAX_QUERIES)
+        mapped, first = self.X @ L.T, queries[:: max(1, len(queries) // _FIRST_QUERIES)]
         wrong = first[~self._right(mapped, first)]
-        if wrong.size <= 1 or self._right(self.X, wrong).sum() <= 1:  # as for most metrics
+        if wrong.size <= 1 or self._right(self.X, wrong).sum() <= 1:  # most metrics return here
             return
-        ours, plain = self._right(mapped, asked), self._right(self.X, asked)
-        lost, won = int((plain & ~ours).sum()), int((ours & ~plain).sum())
-        if lost - won <= max(_CLEARLY * np.sqrt(lost + won), 0.02 * len(asked)):
+        learned, euclidean = self._right(mapped, queries), self._right(self.X, queries)
+        lost, won = int((euclidean & ~learned).sum()), int((learned & ~euclidean).sum())
+        if lost - won <= max(_STANDARD_ERRORS * np.sqrt(lost + won), _MIN_LOSS * len(queries)):
             return
-        rank, most = np.linalg.matrix_rank(L), min(self.X.shape)
-        few = f" The metric has rank {rank} of {most}." if rank < most / 2 else ""
+        rank, full_rank = np.linalg.matrix_rank(L), min(self.X.shape)
+        low_rank = f" The metric has rank {rank} of {full_rank}." if rank < full_rank / 2 else ""
         warnings.warn(
-            f"{owner}: {_VOTERS} neighbours are right on {ours.mean():.0%} of {len(asked)} training rows under the "
-            f"learned metric, on {plain.mean():.0%} under the Euclidean distance.{few} {advice}.",
+            f"{owner}: {_N_NEIGHBORS} neighbours are right on {learned.mean():.0%} of {len(queries)} training rows "
+            f"under the learned metric, on {euclidean.mean():.0%} under the Euclidean distance.{low_rank} {advice}.",
             PoorMetricWarning,
             stacklevel=4,
         )
 
-    def _right(self, Z: np.ndarray, asked: np.ndarray) -> np.ndarray:
-        """True where most of the nearest other rows are of the row's own class."""
-        D = np.einsum("np,np->n", Z, Z) - 2.0 * (Z[asked] @ Z.T)  # d² less a constant of each row that is asked
-        D[np.arange(len(asked)), asked] = np.inf
-        near = np.argpartition(D, _VOTERS - 1, axis=1)[:, :_VOTERS]
-        return (self.y[near] == self.y[asked][:, None]).sum(axis=1) > _VOTERS / 2
+    def _right(self, Z: np.ndarray, queries: np.ndarray) -> np.ndarray:
+        """For each query, an index into the mapped rows Z: do most of its nearest other rows have its class?"""
+        D = np.einsum("np,np->n", Z, Z) - 2.0 * (Z[queries] @ Z.T)  # d² less ‖z‖² of the query: the same order
+        D[np.arange(len(queries)), queries] = np.inf
+        near = np.argpartition(D, _N_NEIGHBORS - 1, axis=1)[:, :_N_NEIGHBORS]
+        return (self.y[near] == self.y[queries][:, None]).sum(axis=1) > _N_NEIGHBORS / 2
+
+
+def _evenly_spaced(n: int, most: int) -> np.ndarray:
+    """At most so many of the indices 0 to n − 1, evenly spaced."""
+    return np.unique(np.linspace(0, n - 1, min(n, most)).astype(np.int64))

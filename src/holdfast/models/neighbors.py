@@ -44,9 +44,9 @@ class CertifiedKNeighborsClassifier(VotingClassifier):
     reference_, reference_codes_ : ndarrays
         The training points that vote, and the index of each one's class in ``classes_``.
     kept_ : int ndarray
-        Which training rows they are; the others were pruned.
+        Their indices among the training rows; the other rows were pruned.
     n_pruned_ : int
-        How many were.
+        The number of rows that were pruned.
 
     References
     ----------
@@ -64,7 +64,7 @@ class CertifiedKNeighborsClassifier(VotingClassifier):
     True
     """
 
-    prune: float = 0.0  # of models that were saved before there was pruning
+    prune: float = 0.0  # for models that were saved before the parameter existed
 
     def __init__(self, learner=None, n_neighbors: int = 3, n_jobs: int | None = None, prune: float = 0.0):
         self.learner = learner
@@ -75,8 +75,8 @@ class CertifiedKNeighborsClassifier(VotingClassifier):
     def fit(self, X, y):
         """Fit the learner, and remember the points.
 
-        The learner learns from a Dask collection where its rows are. Then the rows are brought here, up to 2 GB of
-        them: wherever neighbours vote, they must be.
+        With a Dask collection the learner is fitted on the workers; then the rows are loaded into this process, at most
+        2 GB of them, because a vote of neighbours needs all of them.
         """
         y = plain_labels(y)
         source = X, y

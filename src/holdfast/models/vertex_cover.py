@@ -37,8 +37,8 @@ def bipartite_cover(edges: np.ndarray, n: int) -> np.ndarray:
 def general_cover(edges: np.ndarray, n: int) -> np.ndarray:
     """A vertex cover of at most twice the least size, ascending; of the least size if the relaxation is whole.
 
-    The halves, whose relaxed cost is half their number, are covered by taking the vertex with the most uncovered edges,
-    again and again: whatever of them is taken, it is no more than twice that cost.
+    Edges between vertices of value ½ are covered greedily, by the vertex with the most uncovered edges. At worst all of
+    these vertices are taken, which is twice their cost in the relaxation.
 
     Examples
     --------
@@ -54,9 +54,10 @@ def general_cover(edges: np.ndarray, n: int) -> np.ndarray:
 
 
 def _koenig(left: np.ndarray, right: np.ndarray, n_left: int, n_right: int) -> tuple[np.ndarray, np.ndarray]:
-    """The vertices of each side in a minimum cover: left ones that no alternating path from an unmatched left
+    """Masks of the left and of the right vertices in a minimum cover.
 
-    vertex reaches, and right ones that one does.
+    By Kőnig's theorem these are the left vertices that no alternating path from an unmatched left vertex reaches, and
+    the right vertices that one does reach.
     """
     graph = csr_array((np.ones(len(left), dtype=np.int8), (left, right)), shape=(n_left, n_right))
     graph.indptr, graph.indices = graph.indptr.astype(np.int32), graph.indices.astype(np.int32)  # scipy before 1.15

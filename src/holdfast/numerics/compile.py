@@ -2,10 +2,10 @@
 
 Both release the GIL, are cached on disk, and leave out what costs compile time and no kernel needs: the C wrapper, the
 exception for a division by zero (all our divisions are guarded), and for inner kernels the Python wrapper, which would
-unpack every array of every tuple, and machine code of their own (:mod:`holdfast.numerics.inner_library`). Nor do
-kernels count references: the arrays they are given live as long as the call, and to count was half of the time of short
-kernels. So a kernel makes no arrays; one that does says ``allocates=True``. What numba's compiler does besides and no
-kernel needs is left out by :mod:`holdfast.numerics.kernel_compiler`. Measured: benchmarks/speed/README.md.
+unpack every array of every tuple, and machine code of their own (:mod:`holdfast.numerics.inner_library`). Kernels do
+not count references either: their arguments live as long as the call, and counting took half of the time of short
+kernels. So a kernel may not create arrays, unless it is declared with ``allocates=True``. Further steps of numba's
+compiler are left out by :mod:`holdfast.numerics.kernel_compiler`. Measured: benchmarks/speed/README.md.
 """
 
 import gc
@@ -16,7 +16,7 @@ import numpy as np
 from numba import njit
 from numba.core import event
 
-# Of numba: our compilers replace steps that are not public, and were tested with these.
+# Versions of numba that our compilers were tested with: they replace steps that are not public.
 _FIRST_TESTED, _LAST_TESTED = (0, 60), (0, 68)
 
 _OPTIONS = {"nogil": True, "cache": True, "error_model": "numpy", "no_cfunc_wrapper": True}
@@ -24,8 +24,8 @@ _OPTIONS = {"nogil": True, "cache": True, "error_model": "numpy", "no_cfunc_wrap
 # Sums may be reordered and fused; rounding budgets hold for every order. NaN and infinity keep their meaning.
 FAST = {"reassoc", "contract", "arcp", "nsz"}
 
-# Where a whole number starts that is later passed to a kernel. numba takes a Python 0 for a type of its own, and would
-# compile the kernel, and all that it calls, once for this type and once for integers.
+# Initial values of integers that are later passed to a kernel. For numba a literal 0 has a type of its own, so that it
+# would compile the kernel, and all that it calls, once for this type and once for integers.
 ZERO, NONE = cast(int, np.int64(0)), cast(int, np.int64(-1))
 
 
@@ -45,7 +45,7 @@ def entry(function=None, *, allocates: bool = False, **options):
 
 
 def inner(function=None, **options):
-    """Compile a kernel that only other kernels call; the same arguments, but that it makes no arrays."""
+    """Compile a kernel that only other kernels call; arguments as for :func:`entry`, without ``allocates``."""
     return _njit(function, _COMPILERS.get("inner"), False, options | {"no_cpython_wrapper": True})
 
 
@@ -56,7 +56,7 @@ def _njit(function, compiler, allocates: bool, options: dict):
 
 
 def _compilers(version: tuple[int, ...]) -> dict:
-    """Our compilers of entries and of inner kernels; none, and longer compilation, where they were not tested."""
+    """Our compilers of entries and of inner kernels; empty for other versions, where numba's own compiles, slower."""
     if not _FIRST_TESTED <= version[:2] <= _LAST_TESTED:
         return {}
     from holdfast.numerics.inner_library import InnerCompiler
@@ -80,14 +80,14 @@ class _PausedCollector(event.Listener):
         self._depth, self._was_enabled = 0, False
 
     def on_start(self, event):
-        """The outermost compilation stops the collector."""
+        """Stop the collector when the outermost compilation starts."""
         if self._depth == 0:
             self._was_enabled = gc.isenabled()
             gc.disable()
         self._depth += 1
 
     def on_end(self, event):
-        """And starts it again, if it was running."""
+        """Start it again when that compilation ends, if it was running."""
         self._depth -= 1
         if self._depth == 0 and self._was_enabled:
             if gc.get_freeze_count() == 0:  # to the oldest generation without a walk, unless the user keeps objects out

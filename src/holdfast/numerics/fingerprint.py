@@ -1,4 +1,4 @@
-"""A digest of all that a fitted scikit-learn object holds: the same digest, the same object to the last bit."""
+"""A digest of the state of a fitted scikit-learn object: equal digests mean states that are equal to the last bit."""
 
 import hashlib
 
@@ -7,14 +7,14 @@ from sklearn import __version__
 from sklearn.metrics import DistanceMetric
 from sklearn.neighbors import BallTree, KDTree
 
-_MOST = 1024  # digests that are remembered
+_MAX_DIGESTS = 1024  # that are remembered: 32 bytes each
 _PLAIN = (bool, int, float, complex, str, bytes, type(None), np.generic, type)
 
 
 def fingerprint(estimator) -> bytes | None:
-    """The digest of the type of an object and of its attributes; None if one of them is neither number nor word.
+    """The digest of the type and the attributes of an object; None if an attribute cannot be digested.
 
-    Only scikit-learn's own types have one: a class of a user's may be defined again under the same name, and then do
+    Only scikit-learn's own types have one: a class of the user may be redefined under the same name, and then do
     something else with the same attributes.
 
     Arrays count with their type, shape and bytes, so an array that was written into gives another digest; search trees
@@ -84,7 +84,7 @@ class Passed:
         """Remember an object that passed."""
         if digest is None:
             return
-        if len(self._digests) >= _MOST:
+        if len(self._digests) >= _MAX_DIGESTS:
             self.clear()
         self._digests[digest] = None
 

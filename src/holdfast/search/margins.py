@@ -1,4 +1,4 @@
-"""Margins before learning, from which ranges are made."""
+"""Euclidean adversarial margins, from which the ranges of tau are made."""
 
 import numpy as np
 
@@ -37,6 +37,8 @@ def largest_tau(learner: MetricLearner, X: np.ndarray, y: np.ndarray) -> float:
 
     Over the triplets that the learner would find; the paper's 3 targets and 10 impostors for one that finds none.
     """
-    finds = isinstance(learner, TripletLearner)
-    triplets = learner.find_triplets(X, y) if finds else knn_triplets(X, y, 3, 10, n_jobs=1)
+    if isinstance(learner, TripletLearner):
+        triplets = learner.find_triplets(X, y)
+    else:
+        triplets = knn_triplets(X, y, 3, 10, n_jobs=1)
     return float(np.percentile(adversarial_margins(learner, X, triplets), 90))

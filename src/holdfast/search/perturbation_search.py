@@ -22,7 +22,7 @@ from holdfast.search.fold import CVFold, fit_and_score, make_classifier
 from holdfast.search.margins import largest_tau
 
 _LATER_DRAWS = 10  # draws in a second stage: the paper's number for CAP-PL
-_SHORT = (5, 15)  # iterations of the short fits of halving
+_SHORT = (5, 15)  # iterations of the short fits, with ``halving``
 
 
 class PerturbationSearchCV(ClassifierMixin, MetaEstimatorMixin, TransformerMixin, BaseEstimator):
@@ -180,7 +180,7 @@ class PerturbationSearchCV(ClassifierMixin, MetaEstimatorMixin, TransformerMixin
     # -- the parts of fit ---------------------------------------------------------------------------
 
     def _check(self) -> tuple[Ranges, ...]:
-        """Check the parameters; the stages of the search."""
+        """Check the parameters; return the stages of the search."""
         if not isinstance(self.estimator, MetricLearner):
             raise ValueError(
                 "PerturbationSearchCV tunes learners of holdfast, for example LMNN(perturbation="
@@ -211,7 +211,7 @@ class PerturbationSearchCV(ClassifierMixin, MetaEstimatorMixin, TransformerMixin
         self, learner: MetricLearner, candidates: list[Candidate], folds: list[CVFold], max_iter: int | None
     ) -> None:
         """Fit and score candidates on all folds, from where their last fits ended."""
-        # A fold is large and a candidate small: each task takes some candidates to one fold.
+        # A fold is large and a candidate small, so each task is a batch of candidates on one fold.
         size = max(1, min(10, -(-len(candidates) * len(folds) // (4 * joblib.effective_n_jobs(self.n_jobs)))))
         tasks = [
             (candidates[start : start + size], f)
@@ -221,22 +221,22 @@ class PerturbationSearchCV(ClassifierMixin, MetaEstimatorMixin, TransformerMixin
         starts = {c: [result.warm_start for result in c.results] or [{}] * len(folds) for c in candidates}
         calls = (
             joblib.delayed(fit_and_score)(
-                [(clone(learner).set_params(**c.parameters), starts[c][f]) for c in some],
+                [(clone(learner).set_params(**c.parameters), starts[c][f]) for c in batch],
                 folds[f],
                 self.scoring,
                 self.n_neighbors,
                 max_iter,
             )
-            for some, f in tasks
+            for batch, f in tasks
         )
         for c in candidates:
             c.results, c.max_iter = [], max_iter
         done = 0
         parallel = joblib.Parallel(self.n_jobs, prefer="processes", return_as="generator")
-        for (some, f), results in zip(tasks, parallel(calls), strict=True):
-            for c, result in zip(some, results, strict=True):
+        for (batch, f), results in zip(tasks, parallel(calls), strict=True):
+            for c, result in zip(batch, results, strict=True):
                 c.results.append(result)
-            done += len(some)
+            done += len(batch)
             if self.progress is not None:
                 self.progress(done, len(candidates) * len(folds))
             if self.verbose and f == len(folds) - 1:

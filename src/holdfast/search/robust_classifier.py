@@ -1,4 +1,4 @@
-"""One search over families of classifiers, by what they certify and what they get right."""
+"""A search over families of classifiers by certified accuracy and accuracy."""
 
 import warnings
 from collections.abc import Sequence
@@ -23,10 +23,10 @@ from holdfast.search.rungs import RUNGS, Table, climb, thinned
 from holdfast.search.verdict import Criterion
 
 _WEIGHTS = {"certified": 1.0, "balanced": 0.5}
-# One round of folds tells candidates apart by chance where rows are few; three chose better, more cost more than they
-# gain (benchmarks/frontier).
+# With few rows, one round of folds ranks candidates by chance. Three rounds chose better; more cost more time than they
+# gained (benchmarks/frontier).
 _FEW_ROWS, _REPEATS = 1000, 3
-_TIE = 0.01  # of the objective: a half to a quarter of the standard error of a share of some hundred rows
+_TIE = 0.01  # a difference in the objective: a half to a quarter of the standard error of a share of some hundred rows
 
 
 class RobustClassifierCV(ClassifierMixin, BaseEstimator):
@@ -154,8 +154,8 @@ class RobustClassifierCV(ClassifierMixin, BaseEstimator):
         self.n_splits_ = len(splits)
         facts = self._facts(X, y, splits, weight)
         recipes = [recipe for family in families for recipe in family.draws(rng, facts, self.n_draws)]
-        asked = Criterion(weight, float(self.radius), self.threat, self.average == "macro")
-        table = climb(recipes, X, y, splits, asked, self.n_jobs, self._report)
+        criterion = Criterion(weight, float(self.radius), self.threat, self.average == "macro")
+        table = climb(recipes, X, y, splits, criterion, self.n_jobs, self._report)
         self._store(table)
         self.best_estimator_ = self.candidate(self.best_index_)
         if self.refit:
@@ -174,12 +174,12 @@ class RobustClassifierCV(ClassifierMixin, BaseEstimator):
         return recipe.classifier(head)
 
     def predict(self, X) -> np.ndarray:
-        """The answers of the best classifier."""
+        """The predictions of the best classifier."""
         self._check_refitted()
         return self.best_estimator_.predict(X)
 
     def certify(self, X, y=None, **options):
-        """Certify the predictions of rows; see :func:`holdfast.certify`. The threat is that of the search."""
+        """Certify the predictions of rows, under the threat of the search by default; see :func:`holdfast.certify`."""
         self._check_refitted()
         if self.threat is not None and not options.keys() & {"threat", "norm", "lower", "upper", "frozen"}:
             options["threat"] = self.threat
@@ -188,7 +188,7 @@ class RobustClassifierCV(ClassifierMixin, BaseEstimator):
     # -- the parts of fit ---------------------------------------------------------------------------
 
     def _check(self) -> tuple[list[Family], float]:
-        """Check the parameters; the families, and w."""
+        """Check the parameters; return the families and w."""
         check_number("RobustClassifierCV", "radius", self.radius, above=0)
         check_count("RobustClassifierCV", "n_draws", self.n_draws)
         wanted = list(FAMILIES) if self.candidates is None else list(self.candidates)
@@ -226,11 +226,11 @@ class RobustClassifierCV(ClassifierMixin, BaseEstimator):
     def _facts(self, X, y, splits, weight: float) -> Facts:
         rows = thinned(splits[0], RUNGS[0].n_rows, y)[0]
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", UserWarning)  # of classes with few rows
+            warnings.simplefilter("ignore", UserWarning)  # about classes with few rows
             several = len(np.unique(y[rows])) > 1
             tau_max = largest_tau(Euclidean(), X[rows], y[rows]) if several else self.radius
         norm = 2.0 if self.threat is None or np.ndim(self.threat.norm) else float(self.threat.norm)
-        spread = np.sqrt(X.shape[1]) if norm == np.inf else 1.0
+        spread = np.sqrt(X.shape[1]) if norm == np.inf else 1.0  # L2 length of (1, …, 1), which has L-infinity length 1
         balanced = self.average == "macro"
         radius = float(self.radius)
         return Facts(len(rows), X.shape[1], radius, radius * spread, tau_max, balanced, norm, weight)
@@ -239,12 +239,9 @@ class RobustClassifierCV(ClassifierMixin, BaseEstimator):
         """Set the attributes that describe the search."""
         candidates = sorted(table.verdicts)
         keys = [(table.rung[c], table.value(c), table.accuracy(c)) for c in candidates]
-        last = max(rung for rung, *_ in keys)
-        enough = max(value for rung, value, _ in keys if rung == last) - _TIE
-        equal = [k for k, (rung, value, _) in enumerate(keys) if rung == last and value >= enough]
-        best = max(equal, key=lambda k: (keys[k][2], keys[k][1], -k))
+        best = _best(keys)
         parameters = [
-            {"family": table.recipes[r].family, **table.recipes[r].parameters, **_named(table.recipes[r].heads[h])}
+            {"family": table.recipes[r].family, **table.recipes[r].parameters, **_prefixed(table.recipes[r].heads[h])}
             for r, h in candidates
         ]
         shares = np.array([np.mean(table.verdicts[c], axis=0) for c in candidates])
@@ -256,7 +253,7 @@ class RobustClassifierCV(ClassifierMixin, BaseEstimator):
             "mean_certified": shares[:, 0],
             "mean_accuracy": shares[:, 1],
             "mean_test_score": np.array([key[1] for key in keys]),
-            "rank_test_score": np.array([1 + sum(o[:2] > key[:2] for o in keys) for key in keys], dtype=np.int32),
+            "rank_test_score": np.array([1 + sum(k[:2] > key[:2] for k in keys) for key in keys], dtype=np.int32),
         }
         for name in dict.fromkeys(name for p in parameters for name in p if name != "family"):
             column = np.ma.masked_all(len(candidates), dtype=object)
@@ -276,19 +273,27 @@ class RobustClassifierCV(ClassifierMixin, BaseEstimator):
             raise ValueError("The search was made with refit=False: fit a clone of best_estimator_ first.")
 
     def _report(self, number: int, table: Table) -> None:
-        """Tell what a rung has found."""
+        """Call ``progress`` after a rung and, if verbose, print a line about it."""
         if self.progress is not None:
             self.progress(number + 1, len(RUNGS))
         if not self.verbose:
             return
-        on_it = [c for c, rung in table.rung.items() if rung == number]
-        leader = max(np.mean(table.verdicts[c], axis=0)[0] for c in on_it)
-        print(f"[search] rung {number + 1} of {len(RUNGS)}: {len(on_it)} candidates, certified up to {leader:.4f}")
+        tried = [c for c, rung in table.rung.items() if rung == number]
+        highest = max(np.mean(table.verdicts[c], axis=0)[0] for c in tried)
+        print(f"[search] rung {number + 1} of {len(RUNGS)}: {len(tried)} candidates, certified up to {highest:.4f}")
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_tried")
 
 
-def _named(head: dict[str, Any]) -> dict[str, Any]:
-    """Parameters of the vote under names that no learner's parameter has."""
+def _best(keys: list[tuple[int, float, float]]) -> int:
+    """The place of the best among (rung, objective, accuracy): on the last rung, by the rule for ties of the class."""
+    last = max(rung for rung, *_ in keys)
+    enough = max(value for rung, value, _ in keys if rung == last) - _TIE
+    equal = [k for k, (rung, value, _) in enumerate(keys) if rung == last and value >= enough]
+    return max(equal, key=lambda k: (keys[k][2], keys[k][1], -k))
+
+
+def _prefixed(head: dict[str, Any]) -> dict[str, Any]:
+    """Parameters of the vote, prefixed with ``vote__`` so that they differ from the parameters of every learner."""
     return {f"vote__{name}": value for name, value in head.items()}

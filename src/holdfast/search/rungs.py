@@ -22,13 +22,14 @@ class Rung:
     Attributes
     ----------
     n_rows : int
-        Training rows of a fold, at most; half as many test rows, and at most 1,000.
+        At most this many training rows of a fold, and half as many test rows, of which 1,000 are the most.
     n_folds : int or None
-        The first so many folds; None is all.
+        The number of folds, the first ones; None is all.
     n_searched : int
-        Heads of a recipe whose open rows are searched; only these go on.
+        The number of heads of a recipe for which rows that the bound leaves open are searched; only these go on.
     within_family, overall : float
-        Share of the recipes that go on to the next rung: of each family, or of all, with the best of each family.
+        The share of the recipes that goes on to the next rung: of each family, and of all. The best recipe of each
+        family always goes on.
     """
 
     n_rows: int
@@ -38,8 +39,8 @@ class Rung:
     overall: float = 0.0
 
 
-# One fold tells good from bad, two good from better; the search ends on folds of 4,000 rows: from there on what
-# certifies best changes little, and the time much.
+# One fold separates good candidates from bad ones, two the better from the good. The last rung has 4,000 rows: with
+# more rows the ranking changes little, and the time grows.
 RUNGS = (Rung(1000, 1, 6, within_family=0.5), Rung(1000, 2, 4, overall=1 / 3), Rung(4000))
 _MOST_TEST_ROWS = 1000  # of a fold
 
@@ -53,11 +54,11 @@ class Table:
     weight : float
         w of the objective.
     rung : dict
-        Of (recipe, head), by their numbers: the last rung it was tried on.
+        (recipe, head), by their numbers: the last rung on which it was tried.
     verdicts : dict
-        Of (recipe, head): one for each fold of that rung.
+        (recipe, head): one verdict for each fold of that rung.
     seconds : dict
-        Of a recipe: of its fits on that rung.
+        recipe: the time of its fit on each fold of that rung.
     """
 
     def __init__(self, recipes: list[Recipe], weight: float):
@@ -68,13 +69,13 @@ class Table:
         self.seconds: dict[int, list[float]] = {}
 
     def add(self, recipe: int, heads: list[int], verdicts: list[Verdict], seconds: float) -> None:
-        """Add what one fold found."""
+        """Add the verdicts on the heads of a recipe on one fold, and the time of its fit."""
         self.seconds.setdefault(recipe, []).append(seconds)
-        for head, found in zip(heads, verdicts, strict=True):
-            self.verdicts.setdefault((recipe, head), []).append(found)
+        for head, verdict in zip(heads, verdicts, strict=True):
+            self.verdicts.setdefault((recipe, head), []).append(verdict)
 
     def forget(self, trials: dict[int, list[int]]) -> None:
-        """Drop the folds of earlier rungs, whose rows were others."""
+        """Drop the verdicts on folds of earlier rungs, which had other rows."""
         for recipe, heads in trials.items():
             self.seconds.pop(recipe, None)
             for head in heads:
@@ -91,32 +92,34 @@ class Table:
 
 
 def climb(
-    recipes: list[Recipe], X: np.ndarray, y: np.ndarray, splits: Sequence[Split], asked: Criterion, n_jobs: int | None,
-    report,
+    recipes: list[Recipe], X: np.ndarray, y: np.ndarray, splits: Sequence[Split], criterion: Criterion,
+    n_jobs: int | None, report,
 ) -> Table:  # fmt: skip
     """Try all recipes on the first rung, and the best of each on the next."""
-    with warnings.catch_warnings():  # here too: where tasks are threads, each would restore the filters of another
+    with warnings.catch_warnings():  # here too: if tasks run as threads, one would restore the filters of another
         warnings.simplefilter("ignore", UserWarning)
-        return _climb(recipes, X, y, splits, asked, n_jobs, report)
+        return _climb(recipes, X, y, splits, criterion, n_jobs, report)
 
 
-def _climb(recipes, X, y, splits, asked: Criterion, n_jobs: int | None, report) -> Table:
-    table = Table(recipes, asked.weight)
+def _climb(recipes, X, y, splits, criterion: Criterion, n_jobs: int | None, report) -> Table:
+    table = Table(recipes, criterion.weight)
     trials = {r: list(range(len(recipe.heads))) for r, recipe in enumerate(recipes)}
-    before: list[Split] = []
+    previous: list[Split] = []  # the folds of the last rung
     for number, rung in enumerate(RUNGS):
-        now = [thinned(split, rung.n_rows, y) for split in splits[: rung.n_folds]]
-        kept = sum(all(np.array_equal(a, b) for a, b in zip(*pair, strict=True)) for pair in zip(before, now))  # noqa: B905
-        kept = kept if kept == len(before) else 0  # folds that are the same as on the last rung are not run again
-        if not kept:
+        folds = [thinned(split, rung.n_rows, y) for split in splits[: rung.n_folds]]
+        # Folds that have the same rows as on the last rung are not run again.
+        pairs = zip(previous, folds, strict=False)
+        n_same = sum(all(np.array_equal(a, b) for a, b in zip(*pair, strict=True)) for pair in pairs)
+        n_done = n_same if n_same == len(previous) else 0
+        if not n_done:
             table.forget(trials)
-        for of_fold in _run(recipes, trials, X, y, now[kept:], asked, rung.n_searched, n_jobs):
+        for results in _run(recipes, trials, X, y, folds[n_done:], criterion, rung.n_searched, n_jobs):
             for r, heads in trials.items():
-                table.add(r, heads, *of_fold[r])
+                table.add(r, heads, *results[r])
         table.rung.update({(r, h): number for r, heads in trials.items() for h in heads})
         report(number, table)
         if number + 1 < len(RUNGS):
-            trials, before = _survivors(table, trials, rung, RUNGS[number + 1].n_searched), now
+            trials, previous = _survivors(table, trials, rung, RUNGS[number + 1].n_searched), folds
     return table
 
 
@@ -145,18 +148,20 @@ def _survivors(table: Table, trials: dict[int, list[int]], rung: Rung, n_heads: 
     return {r: sorted(sorted(trials[r], key=lambda h: (-table.value((r, h)), h))[:n_heads]) for r in sorted(go_on)}
 
 
-def _run(recipes, trials, X, y, splits, asked: Criterion, n_searched: int, n_jobs) -> list[dict]:
-    """For each fold and recipe, verdicts and seconds. A task is some recipes of one family on one fold."""
+def _run(recipes, trials, X, y, splits, criterion: Criterion, n_searched: int, n_jobs) -> list[dict]:
+    """For each fold, verdicts and seconds by recipe. A task is up to 8 recipes of one family on one fold."""
     groups: dict[str, list[int]] = {}
     for r in trials:
         groups.setdefault(recipes[r].family, []).append(r)
-    parts = [some[k : k + 8] for some in groups.values() for k in range(0, len(some), 8)]
+    parts = [family[k : k + 8] for family in groups.values() for k in range(0, len(family), 8)]
     tasks = [(f, part) for f in range(len(splits)) for part in parts]
     calls = (
-        joblib.delayed(run_trials)([Trial(recipes[r], trials[r]) for r in part], X, y, *splits[f], asked, n_searched)
+        joblib.delayed(run_trials)(
+            [Trial(recipes[r], trials[r]) for r in part], X, y, *splits[f], criterion, n_searched
+        )
         for f, part in tasks
     )
-    found: list[dict] = [{} for _ in splits]
+    by_fold: list[dict] = [{} for _ in splits]
     for (f, part), results in zip(tasks, joblib.Parallel(n_jobs, prefer="processes")(calls), strict=True):
-        found[f].update(zip(part, results, strict=True))
-    return found
+        by_fold[f].update(zip(part, results, strict=True))
+    return by_fold

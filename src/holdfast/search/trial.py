@@ -30,10 +30,10 @@ def run_trials(
     y: np.ndarray,
     train: np.ndarray,
     test: np.ndarray,
-    asked: Criterion,
+    criterion: Criterion,
     n_searched: int,
 ) -> list[tuple[list[Verdict], float]]:
-    """For each trial the verdicts on its heads and the seconds of the fit; what cannot be fitted certifies nothing.
+    """For each trial the verdicts on its heads and the seconds of the fit; one that cannot be fitted scores 0.
 
     Parameters
     ----------
@@ -42,48 +42,48 @@ def run_trials(
         All rows and labels.
     train, test : int ndarrays
         The fold.
-    asked : Criterion
+    criterion : Criterion
     n_searched : int
         As for :func:`~holdfast.search.neighbor_votes.neighbor_verdicts`.
     """
-    question = asked.about(X[test], y[test])
+    scored = criterion.about(X[test], y[test])
     X, y = np.ascontiguousarray(X[train]), y[train]
-    made: dict[tuple, Precomputed] = {}  # triplets and bases, shared by trials with the same number of targets
-    found = []
+    precomputed: dict[tuple, Precomputed] = {}  # triplets and bases, shared by trials with the same number of targets
+    results = []
     with warnings.catch_warnings(), single_threaded_blas():  # once, in place of once for each fit and certificate
         warnings.simplefilter("ignore", ConvergenceWarning)  # the final fit warns
-        warnings.simplefilter("ignore", UserWarning)  # of small classes, of pruned ones: too
+        warnings.simplefilter("ignore", UserWarning)  # about small and pruned classes: likewise
         for trial in trials:
             began = time.perf_counter()
             fitted = clone(trial.recipe.estimator)
             try:
-                _fit(fitted, X, y, made)
+                _fit(fitted, X, y, precomputed)
             except ValueError:  # such as a single class in the training part of a fold
-                found.append(([_WORST] * len(trial.heads), time.perf_counter() - began))
+                results.append(([_WORST] * len(trial.heads), time.perf_counter() - began))
                 continue
             seconds = time.perf_counter() - began
-            found.append((_verdicts(trial, fitted, X, y, question, n_searched), seconds))
-    return found
+            results.append((_verdicts(trial, fitted, X, y, scored, n_searched), seconds))
+    return results
 
 
-def _fit(estimator, X: np.ndarray, y: np.ndarray, made: dict[tuple, Precomputed]) -> None:
-    """Fit, with triplets and bases that were made before where there are some."""
+def _fit(estimator, X: np.ndarray, y: np.ndarray, precomputed: dict[tuple, Precomputed]) -> None:
+    """Fit; a learner from triplets uses the triplets and bases in ``precomputed``, which are made on first use."""
     if not isinstance(estimator, TripletLearner):
         estimator.fit(X, y)
         return
     key = (type(estimator), estimator.n_neighbors, estimator.n_impostors)
-    if key not in made:
-        made[key] = estimator.precompute(X, y)
-    made[key].fit(estimator, X, y)
+    if key not in precomputed:
+        precomputed[key] = estimator.precompute(X, y)
+    precomputed[key].fit(estimator, X, y)
 
 
-def _verdicts(trial: Trial, fitted, X: np.ndarray, y: np.ndarray, question: ScoredRows, n_searched) -> list[Verdict]:
+def _verdicts(trial: Trial, fitted, X: np.ndarray, y: np.ndarray, scored: ScoredRows, n_searched) -> list[Verdict]:
     """The verdict on each head of a fitted recipe."""
     heads = [trial.recipe.heads[h] for h in trial.heads]
     if trial.recipe.votes_by_neighbors:
-        return neighbor_verdicts(fitted, X, y, heads, question, n_searched)
-    found = []
+        return neighbor_verdicts(fitted, X, y, heads, scored, n_searched)
+    verdicts = []
     for head in heads:
         classifier = trial.recipe.classifier(head, fitted, n_jobs=1)
-        found.append(verdict(classifier if classifier is fitted else classifier.fit(X, y), question))
-    return found
+        verdicts.append(verdict(classifier if classifier is fitted else classifier.fit(X, y), scored))
+    return verdicts

@@ -6,7 +6,7 @@ import numpy as np
 
 from holdfast.certificates.certify import certify
 
-NODES = 300  # a row, of the search for a verdict: on the UCI sets all but 1 row in 100 is decided by so many
+NODES = 300  # of the search tree, per row: on the UCI sets they decide all but 1 row in 100
 
 
 class Verdict(NamedTuple):
@@ -22,12 +22,12 @@ class Criterion(NamedTuple):
     Attributes
     ----------
     weight : float
-        w: of ``w · certified + (1 − w) · accuracy``.
+        w of ``w · certified + (1 − w) · accuracy``.
     radius : float
-        At which answers are to be certified.
+        Predictions are to be certified at it.
     threat : Threat or None
     balanced : bool
-        Count classes alike, in place of rows.
+        Whether every class counts alike, instead of every row.
     """
 
     weight: float
@@ -36,12 +36,12 @@ class Criterion(NamedTuple):
     balanced: bool = False
 
     def about(self, X: np.ndarray, y: np.ndarray) -> "ScoredRows":
-        """The question about these rows."""
+        """These rows, to be scored by this criterion."""
         return ScoredRows(X, y, row_weights(y, self.balanced), self)
 
 
 class ScoredRows(NamedTuple):
-    """Rows that a candidate is asked about.
+    """Rows on which candidates are scored.
 
     Attributes
     ----------
@@ -63,26 +63,32 @@ class ScoredRows(NamedTuple):
 
 
 def row_weights(y: np.ndarray, balanced: bool) -> np.ndarray:
-    """Weights that sum to 1, of rows alike, or of classes alike."""
+    """Weights that sum to 1: equal for all rows or, if ``balanced``, with equal sums for all classes."""
     if not balanced:
         return np.full(len(y), 1.0 / len(y))
     _, codes, counts = np.unique(y, return_inverse=True, return_counts=True)
     return 1.0 / (len(counts) * counts[codes])
 
 
-def verdict(classifier, question: ScoredRows) -> Verdict:
-    """Certified accuracy at the radius and accuracy of a fitted classifier; what it gets wrong is not certified."""
-    right = classifier.predict(question.X) == question.y
-    return question.shares(stable_rows(classifier, question, right), right)
+def verdict(classifier, scored: ScoredRows) -> Verdict:
+    """Certified accuracy at the radius and accuracy of a fitted classifier; only rows it gets right are certified."""
+    right = classifier.predict(scored.X) == scored.y
+    return scored.shares(stable_rows(classifier, scored, right), right)
 
 
-def stable_rows(classifier, question: ScoredRows, rows: np.ndarray) -> np.ndarray:
-    """A mask: those of the rows (a mask too) whose answer is proven not to change at the radius."""
+def stable_rows(classifier, scored: ScoredRows, rows: np.ndarray) -> np.ndarray:
+    """Mask of those among ``rows``, itself a mask, whose prediction is proven not to change at the radius."""
     out = np.zeros(len(rows), dtype=bool)
     if rows.any():
-        asked = question.objective
+        criterion = scored.objective
         certificate = certify(
-            classifier, question.X[rows], threat=asked.threat, at=asked.radius, budget=NODES, witness=False, n_jobs=1
+            classifier,
+            scored.X[rows],
+            threat=criterion.threat,
+            at=criterion.radius,
+            budget=NODES,
+            witness=False,
+            n_jobs=1,
         )
         out[rows] = np.equal(certificate.stable, True)
     return out

@@ -77,7 +77,7 @@ def count_rivals(D, order, slopes, codes, truth, kept, reach, lipschitz, norm_co
 def surely_kept(counts: np.ndarray, k: int) -> np.ndarray:
     """True where no move of the size changes a vote of k for the true class, by Lemma B1: bool of shape (m, n_sets).
 
-    It needs some q with ``k − q`` rivals that have ``n_l ≤ q``, and among them ``b_q`` of one class.
+    A change needs a q with at least ``k − q`` rivals that have ``n_l ≤ q``, and ``b_q`` or more of them in one class.
     """
     q = np.arange(k // 2 + 1)
     rivals = max(1, counts.shape[2] - 1)

@@ -12,10 +12,11 @@ from holdfast.solvers.solution import Solution
 from holdfast.solvers.stop_reason import StopReason
 from holdfast.spaces import Space
 
-_EVERY = 40  # steps between two looks at the gap: each costs about as much as two steps
-_SMALL = 0.01  # of the objective at M = 0: beneath it nearly all hinges are met, and tol is of this instead
-_ENOUGH = 0.4  # a restart when the gap is this share of that at the last one
-_LONGEST = 0.36  # a restart after this share of all steps, in any case: the usual constant of restarted methods
+_EVERY = 40  # steps between two evaluations of the gap, each of which costs about as much as two steps
+# Share of the objective at M = 0. Below it nearly all hinges are met, and tol is relative to it, not to the objective.
+_SMALL = 0.01
+_ENOUGH = 0.4  # restart when the gap has fallen to this share of the gap at the last restart
+_LONGEST = 0.36  # restart in any case after this share of all steps: the usual constant of restarted methods
 
 
 class _Point(NamedTuple):
@@ -79,9 +80,9 @@ class PrimalDual(Solver):
                 continue
             run.n_evaluations = step
             average = _Point(*(part / n for part in total))
-            looked = [(problem.primal(p.M, p.f), problem.dual(p.y, p.S), p) for p in (at, average)]
-            bound = max(bound, *(lower for _, lower, _ in looked))
-            value, _, lowest = min(looked, key=lambda look: look[0])
+            evaluated = [(problem.primal(p.M, p.f), problem.dual(p.y, p.S), p) for p in (at, average)]
+            bound = max(bound, *(lower for _, lower, _ in evaluated))
+            value, _, lowest = min(evaluated, key=lambda triple: triple[0])
             if value < best:
                 best, x = value, lowest.M
             if run.record(best, ratio, x):
@@ -90,7 +91,7 @@ class PrimalDual(Solver):
                 stopped = StopReason.SMALL_GAP
             if stopped:
                 break
-            upper, lower, better = min(looked, key=lambda look: look[0] - look[1])
+            upper, lower, better = min(evaluated, key=lambda triple: triple[0] - triple[1])
             if upper - lower <= _ENOUGH * gap_at_base or (n >= _LONGEST * step and n >= 10 * _EVERY):
                 moved, turned = np.linalg.norm(better.M - base.M), np.linalg.norm(better.y - base.y)
                 if moved > 0 and turned > 0:

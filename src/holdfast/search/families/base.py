@@ -21,19 +21,19 @@ class Facts:
     Attributes
     ----------
     n_rows, n_features : int
-        Of a training part.
+        Size of the training part of a fold.
     radius : float
-        At which predictions are to be certified.
+        Predictions are to be certified at it.
     prune_unit : float
         The L2 length of a move of that size that changes all features alike: margins are pruned in L2.
     tau_max : float
         The 90th percentile of the Euclidean adversarial margins, the upper end of the paper's range for tau.
     balanced : bool
-        Whether classes count alike.
+        Whether every class counts alike, however many rows it has.
     norm : {2, inf, 1}
-        Of the moves; 2 stands for ellipsoids, too.
+        The norm of the moves; 2 also for ellipsoids.
     weight : float
-        w: of certified accuracy, against accuracy.
+        w of the objective: the weight of certified accuracy; accuracy has 1 − w.
     """
 
     n_rows: int
@@ -56,7 +56,7 @@ class Recipe:
     estimator : MetricLearner or classifier
         Not fitted.
     parameters : dict
-        Those that were drawn, to be shown.
+        The parameters that were drawn, for ``cv_results_``.
     heads : list of dict
         Parameters of the vote, such as ``n_neighbors`` and ``prune``; one empty dict where there are none.
     """
@@ -67,7 +67,7 @@ class Recipe:
     heads: list[dict[str, Any]] = field(default_factory=lambda: [{}])
 
     def classifier(self, head: dict[str, Any], fitted=None, n_jobs: int | None = None):
-        """The classifier, around a fitted learner or, without one, to be fitted as a whole."""
+        """The classifier with the parameters ``head`` of the vote: around a fitted learner, or not fitted at all."""
         base = clone(self.estimator) if fitted is None else fitted
         if self.votes_by_neighbors:
             return CertifiedKNeighborsClassifier(base, n_jobs=n_jobs, **head)
@@ -75,7 +75,7 @@ class Recipe:
 
     @property
     def votes_by_neighbors(self) -> bool:
-        """True if training rows vote under the fitted metric; else prototypes do, or it is a classifier."""
+        """True if training rows vote under the fitted metric; False for prototypes, and for classifiers."""
         return isinstance(self.estimator, MetricLearner) and not hasattr(self.estimator, "n_proxies")
 
 

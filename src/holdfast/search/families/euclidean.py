@@ -1,11 +1,11 @@
-"""Neighbours under the Euclidean distance, with rows pruned: adversarial pruning."""
+"""Neighbours under the Euclidean distance, with adversarial pruning of the training rows."""
 
 from holdfast.learners import Euclidean
 from holdfast.search.families.base import Facts, Family, Recipe, neighbor_heads
 
 
 class EuclideanNeighbors(Family):
-    """k nearest neighbours under the Euclidean distance, k and the margin to prune chosen."""
+    """k nearest neighbours under the Euclidean distance; k and the margin to prune are searched."""
 
     name = "euclidean"
     label = "k-NN"

@@ -1,4 +1,4 @@
-"""The nearest prototype, prototypes and metric learned together."""
+"""Nearest prototypes, learned together with a metric."""
 
 from typing import Any
 
@@ -9,16 +9,16 @@ from holdfast.terms import Perturbation
 
 
 class Prototypes(Family):
-    """PNCA-PL: number of prototypes, temperature, tau and weight drawn; certified exactly."""
+    """PNCA-PL: number of prototypes, temperature, tau and weight are drawn; certificates are exact."""
 
     name = "prototypes"
     label = "PNCA-PL"
 
     def draws(self, rng, facts: Facts, n_draws: int) -> list[Recipe]:
-        """Random draws, half as many as asked for: its fits take longest."""
-        found = []
+        """Random draws, half of ``n_draws``: its fits take longest."""
+        recipes = []
         for _ in range(-(-n_draws // 2)):
-            own: dict[str, Any] = {
+            parameters: dict[str, Any] = {
                 "n_proxies": int((1, 2, 3, 5)[rng.randint(4)]),
                 "temperature": float(10.0 ** rng.uniform(-1.5, 0.5)),
             }
@@ -30,8 +30,8 @@ class Prototypes(Family):
                 solver=LBFGS(max_iter=50),
                 random_state=0,
                 n_jobs=1,
-                **own,
+                **parameters,
             )
-            shown = {**own, "perturbation__tau": tau, "perturbation__weight": loss["weight"]}
-            found.append(Recipe(self.name, learner, shown))
-        return found
+            shown = {**parameters, "perturbation__tau": tau, "perturbation__weight": loss["weight"]}
+            recipes.append(Recipe(self.name, learner, shown))
+        return recipes
