@@ -97,8 +97,8 @@ class Listing:
         result = self.result
         certificate = result.certificates[key]
         witness = certificate.adversarial[row]
-        found = np.isfinite(certificate.upper[row])
-        categories, rest = result.changed_categories(row, witness) if found else ([], witness)
+        attacked = np.isfinite(certificate.upper[row])
+        categories, rest = result.changed_categories(row, witness) if attacked else ([], witness)
         numbers, others = largest_changes(
             result.X_test[row], rest, result.feature_names, result.scale, ranges=self.ranges
         )
@@ -125,8 +125,8 @@ class Listing:
         result = self.result
         if not result.trained_here or result.train_rows is None:
             return []
-        found = voting_rows(result.models[key], result.X_test[row][None])
-        if found is None or len(result.models[key][-1].reference_) != len(result.X_train):
+        voters = voting_rows(result.models[key], result.X_test[row][None])
+        if voters is None or len(result.models[key][-1].reference_) != len(result.X_train):
             return []
         ids = result.train_ids
         return [
@@ -135,5 +135,5 @@ class Listing:
                 "id": None if ids is None else short_name(ids[j]),
                 "label": short_name(result.y_train[j]),
             }
-            for j in found[0]
+            for j in voters[0]
         ]

@@ -149,12 +149,12 @@ class AuditResult:
 
     def accuracies(self) -> dict[str, dict]:
         """Scores and median radius by model, and the same of the most frequent answer, as ``"majority"``."""
-        found = self.scores()
+        scores_by_model = self.scores()
         for which, certificate in self.certificates.items():
             finite = certificate.radius[np.isfinite(certificate.radius)]
-            found[which]["median_radius"] = float(np.median(finite)) if finite.size else float("inf")
-        found["majority"] = {**majority_scores(self.y_train, self.y_test), "median_radius": float("inf")}
-        return found
+            scores_by_model[which]["median_radius"] = float(np.median(finite)) if finite.size else float("inf")
+        scores_by_model["majority"] = {**majority_scores(self.y_train, self.y_test), "median_radius": float("inf")}
+        return scores_by_model
 
     def predict(self, which: str, rows: np.ndarray, of: np.ndarray) -> np.ndarray:
         """Labels of moved rows.

@@ -65,5 +65,5 @@ def train(
         X, y, tuned, frozen, radius, tune, n_neighbors, n_draws, random_state, n_jobs, progress, class_weight=weights
     )
     (candidate,) = choose_candidates(["robust" if robust else "base"])
-    found = candidate.fit(training)
-    return Pipeline([("table", encoder), *found.model.steps]), found.settings, notes + found.warnings
+    fitted = candidate.fit(training)
+    return Pipeline([("table", encoder), *fitted.model.steps]), fitted.settings, notes + fitted.warnings

@@ -173,11 +173,11 @@ def _print_result(result, summary: dict, paths: dict[str, Path]) -> None:
     headings = {f"Share of the test rows, radius {radius:g}": "left"}
     headings |= dict.fromkeys(("right", "balanced", "proven", "balanced ", "undecided", "median radius"), "right")
     rows = []
-    for key, own in result.accuracies().items():
-        name = f"always {own['label']}" if key == "majority" else result.methods[key]
+    for key, scores in result.accuracies().items():
+        name = f"always {scores['label']}" if key == "majority" else result.methods[key]
         kinds = ("accuracy", "balanced_accuracy", "certified", "balanced_certified", "undecided")
-        median = "-" if key == "majority" else _reach(own["median_radius"], extent)
-        rows.append([name, *(percent(own[kind]) for kind in kinds), median])
+        median = "-" if key == "majority" else _reach(scores["median_radius"], extent)
+        rows.append([name, *(percent(scores[kind]) for kind in kinds), median])
     print_table(headings, rows)
     print_line(summary["verdict"]["sentence"])
     for reason in summary["verdict"]["reasons"]:

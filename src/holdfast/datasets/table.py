@@ -56,8 +56,8 @@ def read_table(
     frame, notes = read_any(source, options or ReadOptions(), max_rows)
     name = "standard input" if str(path) == STDIN else Path(path).name
     stem = "table" if str(path) == STDIN else Path(path).name.removesuffix(".gz").rsplit(".", 1)[0]
-    found = frame_dataset(frame, target, name=name, drop=drop, id=id, drop_unlabelled=drop_unlabelled, notes=notes)
-    return replace(found, name=stem or name, source=name)
+    dataset = frame_dataset(frame, target, name=name, drop=drop, id=id, drop_unlabelled=drop_unlabelled, notes=notes)
+    return replace(dataset, name=stem or name, source=name)
 
 
 def frame_dataset(

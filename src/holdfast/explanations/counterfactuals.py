@@ -157,10 +157,10 @@ def _answers(
     """n answers for each of some rows that can move in the same ways."""
 
     def solve(asked: Question, at: np.ndarray) -> Answers:
-        found = find_recoded(asked, rows[at], codes[at], targets[at], data, limit)
-        base = asked.base(found.points, rows[at])
-        points = shorten(asked, base, codes[at], targets[at], found.points, rounding)
-        return replace(found, points=points, size=asked.sizes(points, rows[at]))
+        answers = find_recoded(asked, rows[at], codes[at], targets[at], data, limit)
+        base = asked.base(answers.points, rows[at])
+        points = shorten(asked, base, codes[at], targets[at], answers.points, rounding)
+        return replace(answers, points=points, size=asked.sizes(points, rows[at]))
 
     first = solve(question, np.arange(len(rows)))
     answers = [first]
@@ -190,14 +190,14 @@ def target_codes(voter: Voter, target, m: int) -> np.ndarray:
     """The class that is asked for of each row, as a code; ``ANY`` if none is named."""
     if target is None:
         return np.full(m, ANY)
-    asked = np.asarray(target)
-    if asked.shape not in ((), (m,)):
-        raise ValueError(f"target must be a class, or one for each of the {m} rows; got shape {asked.shape}.")
+    labels = np.asarray(target)
+    if labels.shape not in ((), (m,)):
+        raise ValueError(f"target must be a class, or one for each of the {m} rows; got shape {labels.shape}.")
     known = voter.classes.tolist()
-    unknown = [label for label in np.unique(asked).tolist() if label not in known]
+    unknown = [label for label in np.unique(labels).tolist() if label not in known]
     if unknown:
         raise ValueError(f"target {unknown[0]!r} is none of the model's classes: {', '.join(map(str, known[:10]))}.")
-    return np.broadcast_to(np.searchsorted(voter.classes, asked), (m,)).astype(np.int64)
+    return np.broadcast_to(np.searchsorted(voter.classes, labels), (m,)).astype(np.int64)
 
 
 def _question(

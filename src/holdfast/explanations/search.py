@@ -44,9 +44,9 @@ class Answers:
     def none(cls, question: Question, rows: np.ndarray, codes: np.ndarray, targets: np.ndarray) -> "Answers":
         """No answers yet; rows that are answers themselves have one of size 0."""
         m = len(rows)
-        found = cls(question, rows, codes, targets, np.zeros(m), np.full(rows.shape, np.nan), np.full(m, np.inf))
-        found.offer(np.flatnonzero(targets == codes), rows[targets == codes])
-        return found
+        answers = cls(question, rows, codes, targets, np.zeros(m), np.full(rows.shape, np.nan), np.full(m, np.inf))
+        answers.offer(np.flatnonzero(targets == codes), rows[targets == codes])
+        return answers
 
     @property
     def open(self) -> np.ndarray:

@@ -78,8 +78,8 @@ def _unbroken(value):
 def _seconds(summary: dict) -> dict:
     """What took a tenth of a second or more, by the names of the models."""
     names = {model["key"]: model["method"] for model in summary["models"]}
-    told = {" ".join(names.get(word, word) for word in key.split(" ")): s for key, s in summary["seconds"].items()}
-    return {key: f"{s:.1f}" for key, s in told.items() if s is not None and s >= 0.1}
+    named = {" ".join(names.get(word, word) for word in key.split(" ")): s for key, s in summary["seconds"].items()}
+    return {key: f"{s:.1f}" for key, s in named.items() if s is not None and s >= 0.1}
 
 
 def _script_data(summary: dict) -> dict:

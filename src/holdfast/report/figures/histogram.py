@@ -30,12 +30,12 @@ def histograms(models: list[dict], edges: list[float], found: dict, x_label: str
     chart.text("name", (chart.left + chart.width - chart.right) / 2, height - 5, x_label)
     for place, (k, model) in enumerate(shown):
         floor = top + place * (panel + gap) + panel
-        own = found[model["key"]]
+        counts_of_model = found[model["key"]]
         for value in [v for v in ticks(0, most, 2) if v == int(v)]:
             level = floor - value / most * panel
             chart.put("line", "grid", x1=chart.left, x2=chart.width - chart.right, y1=level, y2=level)
             chart.text("tick", chart.left - 7, level + 4, f"{value:g}", "end")
-        for low, high, count, wrong in zip(edges, edges[1:], *_parts(own), strict=False):
+        for low, high, count, wrong in zip(edges, edges[1:], *_parts(counts_of_model), strict=False):
             tip = f"{number(low)} to {number(high)}: {count + wrong} rows" + (f", {wrong} wrong" if wrong else "")
             left, width = chart.x(low) + 0.5, chart.x(high) - chart.x(low) - 1
             base = floor
@@ -46,9 +46,9 @@ def histograms(models: list[dict], edges: list[float], found: dict, x_label: str
                     base -= size
         chart.put("line", "axis", x1=chart.left, x2=chart.width - chart.right, y1=floor, y2=floor)
         chart.text(f"series m{k}", chart.left, floor - panel - 8, model["method"], "start")
-        chart.text("tick", chart.width - chart.right, floor - panel - 8, _median(own, edges[-1]), "end")
-        if own["median"] is not None and edges[0] <= own["median"] <= edges[-1]:
-            at = chart.x(own["median"])
+        chart.text("tick", chart.width - chart.right, floor - panel - 8, _median(counts_of_model, edges[-1]), "end")
+        if counts_of_model["median"] is not None and edges[0] <= counts_of_model["median"] <= edges[-1]:
+            at = chart.x(counts_of_model["median"])
             chart.put("line", f"median m{k}", x1=at, x2=at, y1=floor - panel, y2=floor)
     return chart
 
