@@ -68,7 +68,8 @@ for k in order[:4]:
 
 # %%
 # Left: certified accuracy over the radius; the truth lies in the band between the two curves, which for one
-# neighbour are the same line. Right: for each feature, the error in it alone that changes the answer for one wine in ten.
+# neighbour are the same line. Right: for each feature, the error in it alone that changes the answer for one wine in
+# ten.
 # Short bars are the measurements to be careful with.
 
 figure, (left, right) = plt.subplots(1, 2, figsize=(11, 4.3), layout="constrained")

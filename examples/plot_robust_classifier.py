@@ -3,8 +3,8 @@ Choose the model by what it certifies
 =====================================
 
 Linear models, nearest neighbours under several metrics, prototypes: which certifies most depends on the data.
-:class:`~holdfast.RobustClassifierCV` compares them by cross-validation. Here its choice stands beside what one would try
-first.
+:class:`~holdfast.RobustClassifierCV` compares them by cross-validation. Here its choice stands beside what one would
+try first.
 """
 
 import matplotlib.pyplot as plt

@@ -46,7 +46,7 @@ def files(folder):
 
 def test_audit(folder):
     printed = (folder / "printed.txt").read_text()
-    for words in ("105 training rows", "LMNN-PL", "Plain k-NN", "always ", "Worst class", "Report: result/report.html"):
+    for words in ("105 training rows", "(chosen)", "Plain k-NN", "always ", "Worst class", "Report: result/report.html"):
         assert words in printed
     assert "frozen: site" in printed
     assert "filled with the median" in printed
@@ -160,7 +160,7 @@ def test_warnings_are_one_note(capsys):
     gathered = Warnings()
     for text in ("a", "b", "a", "a"):
         gathered(text, UserWarning, "x.py", 1)
-    gathered.tell()
+    gathered.print_note()
     assert capsys.readouterr().err == "holdfast: note: a (3 more warnings, 2 different)\n"
 
 

@@ -179,7 +179,7 @@ def allowed_moves(
     Returns
     -------
     AllowedMoves
-        Everything that is wrong with the threat is told in one ``ValueError``.
+        Everything that is wrong with the threat is reported in one ``ValueError``.
     """
     names, words = [str(name) for name in names], np.asarray(words, dtype=bool)
     threat = Threat() if given is None else given
@@ -191,8 +191,8 @@ def allowed_moves(
     out = AllowedMoves(threat, names, groups, words, OWN_UNITS if has_units else DEVIATIONS, given)
     if given is not None:
         out = out.with_values(X)
-    if given is not None and (groups or not words.any()):  # else the model reads it, and says what is wrong
-        out.numbered.read(len(names), names)  # says what is wrong, before any work
+    if given is not None and (groups or not words.any()):  # else the model itself reads the threat, and checks it
+        out.numbered.read(len(names), names)  # raises if something is wrong, before any work
     return out
 
 

@@ -15,7 +15,7 @@ from holdfast.numerics.formatting import short_name
 if TYPE_CHECKING:
     from holdfast.audit.result import AuditResult
 
-_MAX_ROWS = 300  # for which the numbers may move besides: every value of the column is a search of its own
+_MAX_ROWS = 300  # of the test in which the numbers move too: every value of the column is a search of its own
 _EXAMPLES = 3  # changed rows that are shown
 
 
@@ -68,7 +68,7 @@ def ask_dependence(
     columns : sequence of str
     allowed : AllowedMoves
     rows_of : callable
-        Key of a model -> its test rows, whether they are as the user gave them, and options of ``certify`` of its own.
+        Key of a model -> its test rows, whether they are as the user gave them, and its own options of ``certify``.
     values : ndarray of shape (n_rows, n_features)
         Rows of training, for the values of a column of numbers.
     radius : float

@@ -54,7 +54,7 @@ def column_effects(result: "AuditResult", keys: list[str]) -> dict:
 
 
 def _predict(result: "AuditResult", key: str, moved: np.ndarray, of: np.ndarray, order: np.ndarray, members: list[int]):
-    """Labels after the shuffle; words of a data frame are shuffled too, which numbers cannot say."""
+    """Labels after the shuffle; columns of words are shuffled in the data frame, since the matrix holds only codes."""
     if result.rows_given is None or key not in result.given_to or not result.frozen[members].any():
         return result.predict(key, moved, of)
     frame = result.rows_given.iloc[of].copy()

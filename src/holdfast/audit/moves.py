@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 _MAX_FEATURES = 40  # in the table
 _LISTED = 8  # predictions easiest to change, and as many hardest
+_MAX_FAR = 20  # rows far from the data that are listed
 
 
 def feature_moves(result: "AuditResult", certificates: dict) -> dict:
@@ -45,7 +46,7 @@ def feature_moves(result: "AuditResult", certificates: dict) -> dict:
 
 
 class Listing:
-    """Single predictions of an audit, described; what all models share is computed once.
+    """Descriptions of single predictions of an audit; what all models share is computed once.
 
     Parameters
     ----------
@@ -77,7 +78,7 @@ class Listing:
         if self.distance is None:
             return None
         rows = np.flatnonzero(self.distance.far)
-        order = rows[np.argsort(-self.distance.distance[rows], kind="stable")][:20]
+        order = rows[np.argsort(-self.distance.distance[rows], kind="stable")][:_MAX_FAR]
         return {
             "count": int(rows.size),
             "usual": significant(self.distance.usual, 4),

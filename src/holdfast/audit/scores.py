@@ -6,7 +6,8 @@ from scipy.stats import binomtest
 from holdfast.certificates.certificate import Certificate
 from holdfast.numerics.formatting import short_name, significant
 
-_SHUFFLES = 2_000  # of the labels, for the chance of an accuracy
+_SHUFFLES = 2_000  # of the labels: p-values down to 1/2001
+_MAX_PAIRS = 15  # of confused classes, where there are many classes
 
 
 def scores(certificate: Certificate, y: np.ndarray, radius: float) -> dict:
@@ -54,8 +55,8 @@ def majority_scores(y_train: np.ndarray, y: np.ndarray) -> dict:
     share = float((np.asarray(y) == answer).mean())
     balanced = 1.0 / len(np.unique(y)) if share else 0.0
     kinds = ("accuracy", "attacked", "certified")
-    scores: dict = dict.fromkeys(kinds, share) | {f"balanced_{kind}": balanced for kind in kinds}
-    return {**scores, "undecided": 0.0, "label": short_name(answer)}
+    shares: dict = dict.fromkeys(kinds, share) | {f"balanced_{kind}": balanced for kind in kinds}
+    return {**shares, "undecided": 0.0, "label": short_name(answer)}
 
 
 def chance_of_accuracy(prediction: np.ndarray, y: np.ndarray) -> float:
@@ -93,7 +94,7 @@ def confusion(y: np.ndarray, prediction: np.ndarray, classes: list, at_most: int
         return {"labels": [short_name(c) for c in classes], "counts": counts, "pairs": []}
     wrong = y != prediction
     pairs, counts_ = np.unique(np.array([y[wrong], prediction[wrong]], dtype=str), axis=1, return_counts=True)
-    order = np.argsort(-counts_, kind="stable")[:15]
+    order = np.argsort(-counts_, kind="stable")[:_MAX_PAIRS]
     confused = [
         {"true": short_name(pairs[0, k]), "predicted": short_name(pairs[1, k]), "count": int(counts_[k])} for k in order
     ]

@@ -1,4 +1,4 @@
-"""Counterfactuals of encoded rows, told in the columns of the table: a category changes from one word to another."""
+"""Counterfactuals of encoded rows in the columns of the table: a category changes from one word to another."""
 
 from dataclasses import replace
 from typing import Any

@@ -68,7 +68,7 @@ def certify_command(
             frame[name] = column
     if out is not None:
         common.write_frame(frame, out)
-    say = print_line if not common.is_stream(out) else print_error
+    print_total = print_line if not common.is_stream(out) else print_error
     stable = float((certificate.radius > radius).mean())
     right = None if y is None else float(certificate.certified_accuracy(radii=radius))
     if json:
@@ -77,9 +77,9 @@ def certify_command(
         print_json({**totals, "units": certificate.units, "certificates": frame.to_dict(orient="list")})
         return
     print_notes([*rows.notes(), *notes, *allowed], err=common.is_stream(out))
-    say(f"{percent(stable)} of {len(certificate):,} predictions hold against any move up to {radius:g}.")
+    print_total(f"{percent(stable)} of {len(certificate):,} predictions hold against any move up to {radius:g}.")
     if right is not None:
-        say(f"{percent(right)} are right and hold: the certified accuracy.")
+        print_total(f"{percent(right)} are right and hold: the certified accuracy.")
     if common.is_stream(out):
         return
     labels = common.row_labels(frame)

@@ -21,11 +21,13 @@ def explain_command(
         str | None, typer.Option("--target", "-t", help="Class to reach; by default any but the predicted one.")
     ] = None,
     threat: Annotated[
-        Path | None, typer.Option(help="File that says which changes are possible; by default all of the numbers.")
+        Path | None, typer.Option(help="TOML or JSON file: which changes are possible; by default of all numbers.")
     ] = None,
     n: Annotated[int, typer.Option("--n", help="Answers for each row, in different features.", min=1)] = 1,
-    max_features: Annotated[int | None, typer.Option(help="At most so many features change.", min=1)] = None,
-    slack: Annotated[float, typer.Option(help="The answer holds within this distance of the point.", min=0)] = 0.0,
+    max_features: Annotated[int | None, typer.Option(help="Change at most this many features.", min=1)] = None,
+    slack: Annotated[
+        float, typer.Option(help="The new answer must also hold within this distance of the changed row.", min=0)
+    ] = 0.0,
     out: Out = None,
     id: common.Id = None,
     encoding: common.Encoding = None,
@@ -140,7 +142,7 @@ def _is_whole(column) -> bool:
 
 
 def _lines(entries: list[dict]):
-    """One line for every change; one for a row without."""
+    """One line for every change, and one for every answer without changes."""
     from pandas import DataFrame
 
     about = [*(("row", "id") if "id" in entries[0] else ("row",)), "number", "prediction", "target", "status"]

@@ -78,8 +78,8 @@ def counterfactuals(
         own. True: besides, an answer is no farther from the reference rows than 95 % of them are from each other, in
         the distance of the model (in units of the threat for a linear model). False: neither.
     reference : tuple (X_train, y_train), optional
-        The rows the model was fitted on: needed for scikit-learn's ``KNeighborsClassifier``, and for ``near_data=True``
-        where the model does not keep them.
+        The rows the model was fitted on, and their labels: needed for ``near_data=True`` where the model does not keep
+        them.
     rounding : float, default=0.01
         Numbers are rounded to as few digits as keep the answer, as long as its size grows by no more than this share; 0
         leaves them as they are.

@@ -87,8 +87,8 @@ def counterfactual_lines(summary: dict) -> list[str]:
         f"## What would have to change ({escape(method)})",
         "",
         f"The smallest changes{' within the range of the training rows' if explained['within_data'] else ''}, for "
-        f"{len(explained['rows'])} of {explained['of']} test rows. {explained['closest']} of {explained['answers']} are proven "
-        f"to be the smallest, to {percent(explained['rounding'], 0)}.",
+        f"{len(explained['rows'])} of {explained['of']} test rows. {explained['closest']} of {explained['answers']} "
+        f"are proven to be the smallest, to {percent(explained['rounding'], 0)}.",
     ]
     for title, places in (("The least certain rows", explained["least"]), ("The most certain rows", explained["most"])):
         if not places:

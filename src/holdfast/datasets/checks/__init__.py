@@ -1,4 +1,4 @@
-"""The look at a table before anything is trained: one small module per kind of finding, and the list of them."""
+"""Checks of a table before anything is trained: one small module per kind of finding, and the list of them."""
 
 from collections.abc import Callable, Iterator, Sequence
 
@@ -41,7 +41,7 @@ def check_dataset(dataset: Dataset, categorical: Sequence[str] = (), dates: Sequ
     ----------
     dataset : Dataset
     categorical, dates : sequence of str
-        Columns that the user has declared, which are not remarked on.
+        Columns that the user has declared, about which there are no findings.
 
     Returns
     -------
