@@ -46,7 +46,14 @@ def files(folder):
 
 def test_audit(folder):
     printed = (folder / "printed.txt").read_text()
-    for words in ("105 training rows", "(chosen)", "Plain k-NN", "always ", "Worst class", "Report: result/report.html"):
+    for words in (
+        "105 training rows",
+        "(chosen)",
+        "Plain k-NN",
+        "always ",
+        "Worst class",
+        "Report: result/report.html",
+    ):
         assert words in printed
     assert "frozen: site" in printed
     assert "filled with the median" in printed

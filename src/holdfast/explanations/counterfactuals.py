@@ -221,22 +221,22 @@ def _result(
     points = np.stack([each.points for each in answers], axis=1).reshape(-1, rows.shape[1])
     row = np.repeat(np.arange(len(rows)), n)
     table = as_table(points, X, row, voter)
-    found = np.isfinite(points).all(axis=1)
+    has_point = np.isfinite(points).all(axis=1)
     answer = np.full(len(points), ANY)
-    if found.any():
-        answer[found] = np.searchsorted(voter.classes, voter.model.predict(table[found]))
-    asked, own = targets[row], codes[row]
-    right = found & np.where(asked == ANY, answer != own, answer == asked)
-    if (found & ~right).any():
-        points[found & ~right] = np.nan
+    if has_point.any():
+        answer[has_point] = np.searchsorted(voter.classes, voter.model.predict(table[has_point]))
+    wanted, predicted = targets[row], codes[row]
+    right = has_point & np.where(wanted == ANY, answer != predicted, answer == wanted)
+    if (has_point & ~right).any():
+        points[has_point & ~right] = np.nan
         table = as_table(points, X, row, voter)
     size = question.sizes(points, rows[row])
     lower = np.minimum(np.stack([each.lower for each in answers], axis=1).ravel(), size)
     labels = voter.classes.astype(object)
     d = voter.encoding.n_columns  # what follows are indicators of categories and gaps
-    known = np.where(right, answer, asked)
+    known = np.where(right, answer, wanted)
     if len(labels) == 2:  # any other class is the other one
-        known = np.where(known == ANY, 1 - own, known)
+        known = np.where(known == ANY, 1 - predicted, known)
     recoded = np.zeros((len(points), d), bool)  # columns of words: their numbers do not show a change
     for group in () if question.categories is None else question.categories.groups:
         if group.columns[0] < d:
@@ -250,7 +250,7 @@ def _result(
         lower_bound=lower,
         closest=right & meet(lower, size / (1.0 + rounding)),
         valid=right,
-        prediction=voter.classes[own],
+        prediction=voter.classes[predicted],
         target=np.array([None if code == ANY else labels[code] for code in known], dtype=object),
         original=X,
         values=points[:, :d],

@@ -56,9 +56,9 @@ def _all_subsets(out: Answers, subsets: Sequence[tuple], search: Search) -> None
         left = np.flatnonzero(bounds[pick, np.arange(m)] < out.size)
         for subset in np.unique(pick[left]):
             at = left[pick[left] == subset]
-            found = search(questions[subset], at)
-            bounds[subset, at] = np.maximum(bounds[subset, at], found.lower)
-            out.offer(at, found.points)
+            answers = search(questions[subset], at)
+            bounds[subset, at] = np.maximum(bounds[subset, at], answers.lower)
+            out.offer(at, answers.points)
         if not left.size:
             break
     out.lower = bounds.min(axis=0)
@@ -68,11 +68,11 @@ def _by_elimination(out: Answers, free: np.ndarray, max_features: int, search: S
     """Solve, keep the half that moves most, and solve again, until few enough are left."""
     d = out.rows.shape[1]
     everyone = np.arange(len(out.rows))
-    found = search(out.question, everyone)
-    out.lower = found.lower
+    answers = search(out.question, everyone)
+    out.lower = answers.lower
     unit = np.ones(d) if out.question.moves.unit is None else out.question.moves.unit
     kept = {tuple(free): everyone}
-    points = found.points
+    points = answers.points
     while kept:
         smaller: dict[tuple, list[int]] = {}
         for features, at in kept.items():
