@@ -2,7 +2,7 @@
 Certify the pipeline you already have
 =====================================
 
-Nothing has to be retrained. Any scikit-learn pipeline of affine steps (scalers, PCA, LDA, feature selection, NCA)
+Nothing has to be retrained. A scikit-learn pipeline of affine steps (scalers, PCA, LDA, feature selection, NCA)
 that ends in ``KNeighborsClassifier`` can be certified as it stands, in the units of its *input*: the scaler and the
 PCA are folded into the certificate.
 """
@@ -27,8 +27,8 @@ X_train, X_test, y_train, y_test = train_test_split(X, y, test_size=0.3, random_
 model = make_pipeline(StandardScaler(), PCA(5), KNeighborsClassifier(1)).fit(X_train, y_train)
 
 # %%
-# scikit-learn's classifier does not tell its training rows, so they are given as ``reference``: the rows the
-# *pipeline* was fitted on, before any step. A step that cannot be folded is refused by name.
+# ``reference`` is optional: the rows the *pipeline* was fitted on, before any step. If given, they are compared with
+# those that the classifier stores. A step that cannot be folded is refused by name.
 
 certificate = certify(model, X_test, y_test, reference=(X_train, y_train))
 print(certificate)
@@ -68,7 +68,8 @@ for k in order[:4]:
 
 # %%
 # Left: certified accuracy over the radius; the truth lies in the band between the two curves, which for one
-# neighbour are the same line. Right: features by how large an error in them alone one wine in ten cannot take.
+# neighbour are the same line. Right: for each feature, the error in it alone that changes the answer for one wine in
+# ten.
 # Short bars are the measurements to be careful with.
 
 figure, (left, right) = plt.subplots(1, 2, figsize=(11, 4.3), layout="constrained")

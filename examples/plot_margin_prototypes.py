@@ -3,8 +3,9 @@ Prototypes trained for a radius
 ===============================
 
 A few prototypes a class, placed so that as many training rows as possible are right *and* at least a radius away from
-every border: :class:`holdfast.MarginLVQ`. Its loss is the share of rows that are not certified, smoothed, so rows that
-lie among the other class count once and then no more. Logistic regression lets them pull the border as far as they are.
+every border: :class:`holdfast.MarginLVQ`. Its loss is the smoothed share of rows that are not certified or wrong. It is
+bounded, so a row that lies among the other class costs the same however far it is from the border; in logistic
+regression it costs more the farther it is, and pulls the border towards itself.
 """
 
 # %%
@@ -25,7 +26,7 @@ X_test, y_test = make_moons(400, noise=0.2, random_state=1)
 # %%
 # What each certifies
 # -------------------
-# One prototype a class is a line, as in logistic regression; eight bend it.
+# With one prototype a class the border is a line, as in logistic regression; with eight it can bend.
 
 radius = 0.2
 models = {
@@ -42,8 +43,8 @@ for name, model in models.items():
 # %%
 # Borders, and the prototypes that make them
 # ------------------------------------------
-# Three neighbours bend the border towards wrong labels that lie together; eight prototypes (stars) pass them by. A
-# prototype may stand outside the data: what counts is the border halfway to the next one.
+# Three neighbours bend the border around wrong labels that lie together; eight prototypes (stars) ignore them. A
+# prototype may lie outside the data: what counts is the border halfway between it and the next one.
 
 grid = np.stack(np.meshgrid(np.linspace(-2.2, 2.8, 250), np.linspace(-1.2, 1.7, 160)), axis=-1)
 figure, axes = plt.subplots(2, 2, figsize=(9, 6.2), layout="constrained", sharex=True, sharey=True)

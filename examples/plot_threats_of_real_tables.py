@@ -47,8 +47,8 @@ print(f"accuracy on {len(table[test])} new applicants: {model.score(table[test],
 # %%
 # One limit after the other
 # -------------------------
-# Sizes are in the largest change of a feature, each measured in its own unit. Words of the columns of housing and sex
-# do not move in this part.
+# The size of a move is the largest change of any feature, each measured in its own unit. Housing and sex do not change
+# in this part.
 
 unit = {"age": 1, "years_in_job": 1, "income": 1, "owed": 0.5, "paid": 0.5}
 words = ["sex", "housing_own", "housing_rent", "housing_other"]
@@ -102,7 +102,7 @@ left.legend(frameon=False, fontsize=8)
 shares = np.array([[each.independent, each.undecided, each.dependent] for each in answers])
 bottom = np.zeros(len(sizes))
 for share, name, colour in zip(
-    shares.T, ("proven independent", "undecided", "a witness depends"), ("#0072B2", "0.8", "#D55E00"), strict=True
+    shares.T, ("proven independent", "undecided", "depends: witness found"), ("#0072B2", "0.8", "#D55E00"), strict=True
 ):
     right.bar([f"{size:g}" for size in sizes], share, bottom=bottom, color=colour, label=name)
     bottom += share

@@ -1,4 +1,4 @@
-"""The main job: look at a table, train models, certify and attack each, and write a report.
+"""The main job: check a table, train models, certify and attack each, and write a report.
 
 The module can be called: ``holdfast.audit(table, target)`` is :func:`holdfast.audit.audit`.
 """

@@ -43,8 +43,8 @@ def errors_at(radius: float, certificate: Certificate, right: np.ndarray) -> dic
 
 def _interval(count: int, n: int) -> list[float]:
     """The 95 % confidence interval of a share (Wilson)."""
-    found = binomtest(count, n).proportion_ci(method="wilson")
-    return [float(found.low), float(found.high)]
+    interval = binomtest(count, n).proportion_ci(method="wilson")
+    return [float(interval.low), float(interval.high)]
 
 
 def radius_grid(certificates: Collection[Certificate], radius: float, extent: float = np.inf) -> np.ndarray:
@@ -122,16 +122,16 @@ def class_table(y: np.ndarray, classes: list, certificates: dict, right: dict, r
     shown = shown[np.lexsort((support[shown], recall[shown]))]
     rows, at = [], np.array([radius])
     for c in shown:
-        own = y == classes[c]
+        of_class = y == classes[c]
         row = {"label": short_name(classes[c]), "code": int(c), "support": support[c], "models": {}}
         for key, certificate in certificates.items():
-            ok, n = right[key][own], max(int(support[c]), 1)
+            ok, n = right[key][of_class], max(int(support[c]), 1)
             empty = support[c] == 0
             row["models"][key] = {
                 "accuracy": None if empty else float(ok.mean()),
-                "attacked": None if empty else count_holding(certificate.upper[own], ok, at)[0] / n,
-                "certified": None if empty else count_holding(certificate.radius[own], ok, at)[0] / n,
-                "median_radius": median(certificate.radius[own]),
+                "attacked": None if empty else count_holding(certificate.upper[of_class], ok, at)[0] / n,
+                "certified": None if empty else count_holding(certificate.radius[of_class], ok, at)[0] / n,
+                "median_radius": median(certificate.radius[of_class]),
             }
         rows.append(row)
     return {"rows": rows, "left_out": len(classes) - shown.size}

@@ -72,8 +72,8 @@ class AllowedMoves:
 
     def sentences(self) -> list[str]:
         """Plain sentences on what was allowed to move; columns of categories that stay as they are named."""
-        told = Threat(**self.threat.get_params() | {"unit": "std" if self.given is None else self.given.unit or "std"})
-        out = told.describe()
+        unit = "std" if self.given is None else self.given.unit or "std"  # as the user said it, not as an array
+        out = Threat(**self.threat.get_params() | {"unit": unit}).describe()
         fixed = [name for name in self.groups if name not in self.changing]
         words = [k for k in np.flatnonzero(self.words & self.still).tolist() if not self._in_groups(k)]
         fixed += [self.names[k] for k in words]
@@ -143,9 +143,9 @@ class AllowedMoves:
     def _frozen(self) -> np.ndarray:
         out = np.zeros(len(self.names), bool)
         for name in self._frozen_names():
-            own = self._column_name(name)
-            if own in self.groups or own in self.names:
-                out[self.members(own)] = True
+            column = self._column_name(name)
+            if column in self.groups or column in self.names:
+                out[self.members(column)] = True
         return out
 
     def _in_groups(self, feature: int) -> bool:
@@ -179,20 +179,20 @@ def allowed_moves(
     Returns
     -------
     AllowedMoves
-        Everything that is wrong with the threat is told in one ``ValueError``.
+        Everything that is wrong with the threat is reported in one ``ValueError``.
     """
     names, words = [str(name) for name in names], np.asarray(words, dtype=bool)
     threat = Threat() if given is None else given
     if threat.frozen is not None and np.asarray(threat.frozen).dtype == bool:
         threat = Threat(**threat.get_params() | {"frozen": [names[k] for k in np.flatnonzero(threat.frozen)]})
     unit = _unit(threat.unit, names, X, deviation)
-    own = threat.unit is not None and not (isinstance(threat.unit, str) and threat.unit == "std")
+    has_units = threat.unit is not None and not (isinstance(threat.unit, str) and threat.unit == "std")
     threat = Threat(**threat.get_params() | {"unit": unit})
-    out = AllowedMoves(threat, names, groups, words, OWN_UNITS if own else DEVIATIONS, given)
+    out = AllowedMoves(threat, names, groups, words, OWN_UNITS if has_units else DEVIATIONS, given)
     if given is not None:
         out = out.with_values(X)
-    if given is not None and (groups or not words.any()):  # else the model reads it, and says what is wrong
-        out.numbered.read(len(names), names)  # says what is wrong, before any work
+    if given is not None and (groups or not words.any()):  # else the model itself reads the threat, and checks it
+        out.numbered.read(len(names), names)  # raises if something is wrong, before any work
     return out
 
 
@@ -206,12 +206,12 @@ def _unit(given, names: list[str], X: np.ndarray, deviation: np.ndarray) -> np.n
     if isinstance(given, Mapping):
         words = [name for name, value in given.items() if isinstance(value, str) and value in known]
         at = {name: columns.find("unit", name) for name in words}
-        found = {name: value for name, value in given.items() if name not in at}
-        given = found | {name: known[given[name]][k] for name, k in at.items() if k is not None}
-    found_unit = deviation if given is None else columns.values("unit", given, 1.0)
-    if columns.problems or found_unit is None:
+        plain_units = {name: value for name, value in given.items() if name not in at}
+        given = plain_units | {name: known[given[name]][k] for name, k in at.items() if k is not None}
+    unit = deviation if given is None else columns.values("unit", given, 1.0)
+    if columns.problems or unit is None:
         raise ValueError(" ".join(columns.problems))
-    return found_unit
+    return unit
 
 
 def category_groups(encoder) -> dict[str, list[int]]:

@@ -100,10 +100,10 @@ def _lmnn(training: Training) -> Fitted:
 
 
 def _chosen(training: Training) -> Fitted:
-    found = _tuned(training, True, None, "Choosing a model")
-    if "family" not in found.settings:  # not tuned
-        return found
-    return replace(found, method=f"{label(found.settings)} (chosen)")
+    fitted = _tuned(training, True, None, "Choosing a model")
+    if "family" not in fitted.settings:  # not tuned
+        return fitted
+    return replace(fitted, method=f"{label(fitted.settings)} (chosen)")
 
 
 def _tuned(training: Training, robust: bool, families, stage: str) -> Fitted:
@@ -121,8 +121,8 @@ def _tuned(training: Training, robust: bool, families, stage: str) -> Fitted:
     for name in ("n_jobs", "learner__n_jobs"):
         if name in classifier.get_params():
             classifier.set_params(**{name: t.n_jobs})
-    found = _fit(t, step, classifier)
-    return Fitted(found.model, settings, found.warnings)
+    fitted = _fit(t, step, classifier)
+    return Fitted(fitted.model, settings, fitted.warnings)
 
 
 def _fit(training: Training, step: str, classifier) -> Fitted:
@@ -131,8 +131,8 @@ def _fit(training: Training, step: str, classifier) -> Fitted:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UserWarning)  # convergence warnings are such
         model.fit(training.X, training.y)
-    told = [" ".join(str(w.message).split()) for w in caught if issubclass(w.category, UserWarning)]
-    return Fitted(model, {}, list(dict.fromkeys(told)))
+    messages = [" ".join(str(w.message).split()) for w in caught if issubclass(w.category, UserWarning)]
+    return Fitted(model, {}, list(dict.fromkeys(messages)))
 
 
 CANDIDATES: list[Candidate] = [

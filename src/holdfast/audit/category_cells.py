@@ -21,21 +21,21 @@ def coded(column, known: list) -> np.ndarray:
     return codes
 
 
-def cells_as_numbers(found: np.ndarray, rows: np.ndarray, frozen: np.ndarray, words: Mapping[int, list]) -> np.ndarray:
+def cells_as_numbers(cells: np.ndarray, rows: np.ndarray, frozen: np.ndarray, words: Mapping[int, list]) -> np.ndarray:
     """Moved rows as numbers: words by their codes, frozen columns as in the rows; NaN where there is no moved row.
 
     A gap of a row is a gap of the moved row.
     """
-    found = np.asarray(found)
-    if found.dtype.kind == "f" and not frozen.any():
-        return found
+    cells = np.asarray(cells)
+    if cells.dtype.kind == "f" and not frozen.any():
+        return cells
     moved = np.full(rows.shape, np.nan)
     movable = np.flatnonzero(~frozen)
-    moved[:, movable] = found[:, movable].astype(np.float64)
+    moved[:, movable] = cells[:, movable].astype(np.float64)
     known = (np.isfinite(moved) | np.isnan(rows))[:, movable].all(axis=1)
-    known &= ~np.array([all(value is None or value != value for value in row) for row in found.tolist()], dtype=bool)
+    known &= ~np.array([all(value is None or value != value for value in row) for row in cells.tolist()], dtype=bool)
     for k in np.flatnonzero(frozen).tolist():
-        moved[known, k] = coded(found[known, k], words[k]) if k in words else rows[known, k]
+        moved[known, k] = coded(cells[known, k], words[k]) if k in words else rows[known, k]
     moved[~known] = np.nan
     return moved
 

@@ -71,9 +71,10 @@ def largest_changes(
     for f in big:
         change = {"feature": short_name(names[f]), "from": float(row[f]), "to": float(witness[f]), "sd": float(sd[f])}
         if ranges is not None:
-            own = ranges[f]
-            inside = own.low <= witness[f] <= own.high
-            change |= {"whole": own.whole, "outside": None if inside else [own.low, own.high]}
+            column_range = ranges[f]
+            inside = column_range.low <= witness[f] <= column_range.high
+            outside = None if inside else [column_range.low, column_range.high]
+            change |= {"whole": column_range.whole, "outside": outside}
         listed.append(change)
     return listed, moved - len(listed)
 

@@ -15,7 +15,7 @@ from holdfast.numerics.formatting import short_name
 if TYPE_CHECKING:
     from holdfast.audit.result import AuditResult
 
-_MAX_ROWS = 300  # for which the numbers may move besides: every value of the column is a search of its own
+_MAX_ROWS = 300  # of the test in which the numbers move too: every value of the column is a search of its own
 _EXAMPLES = 3  # changed rows that are shown
 
 
@@ -68,7 +68,7 @@ def ask_dependence(
     columns : sequence of str
     allowed : AllowedMoves
     rows_of : callable
-        Key of a model -> its test rows, whether they are as the user gave them, and options of ``certify`` of its own.
+        Key of a model -> its test rows, whether they are as the user gave them, and its own options of ``certify``.
     values : ndarray of shape (n_rows, n_features)
         Rows of training, for the values of a column of numbers.
     radius : float
@@ -77,7 +77,7 @@ def ask_dependence(
     **options
         Of :func:`holdfast.certify`.
     """
-    found = []
+    answers = []
     for column in columns:
         freed = allowed.with_free(column)
         alone: dict[str, Dependence] = {}
@@ -85,18 +85,18 @@ def ask_dependence(
         picked = np.empty(0, np.int64)
         for done, (key, model) in enumerate(models.items()):
             progress(f"Does the answer depend on {column}?", done, len(models))
-            rows, as_given, own = rows_of(key)
+            rows, as_given, own_options = rows_of(key)
             picked = np.unique(np.linspace(0, len(rows) - 1, min(len(rows), _MAX_ROWS)).round().astype(int))
             known = freed.with_values(values)
             threat = known.threat if as_given else known.numbered
             on = threat.free
             base = Threat(**threat.get_params() | {"free": None})
-            some = rows.iloc[picked] if hasattr(rows, "iloc") else rows[picked]
-            for table, which, at in ((alone, rows, 0.0), (within, some, radius)):
-                told = dependence(model, which, on, at=at, threat=base, **own, **options)
-                table[key] = replace(told, columns=[column])
-        found.append(ColumnDependence(column, alone, within, picked))
-    return found
+            sample = rows.iloc[picked] if hasattr(rows, "iloc") else rows[picked]
+            for table, shown, at in ((alone, rows, 0.0), (within, sample, radius)):
+                answer = dependence(model, shown, on, at=at, threat=base, **own_options, **options)
+                table[key] = replace(answer, columns=[column])
+        answers.append(ColumnDependence(column, alone, within, picked))
+    return answers
 
 
 def dependence_tables(result: "AuditResult", best: str) -> list[dict]:
@@ -118,9 +118,9 @@ def dependence_tables(result: "AuditResult", best: str) -> list[dict]:
     return tables
 
 
-def _shares(found: Dependence) -> dict:
-    told = found.to_dict()
-    return {kind: told[kind] for kind in ("rows", "independent", "dependent", "undecided")}
+def _shares(answer: Dependence) -> dict:
+    shares = answer.to_dict()
+    return {kind: shares[kind] for kind in ("rows", "independent", "dependent", "undecided")}
 
 
 def _sentences(each: ColumnDependence, best: str, result: "AuditResult") -> list[str]:
@@ -135,22 +135,22 @@ def _sentences(each: ColumnDependence, best: str, result: "AuditResult") -> list
 def _examples(each: ColumnDependence, best: str, result: "AuditResult") -> list[dict]:
     """Rows whose answer changes with the column alone; if there are none, with moves besides."""
     rows = np.arange(len(result.X_test))
-    for found, of in ((each.alone[best], rows), (each.within[best], each.rows)):
-        changed = [k for k, verdict in enumerate(found.certificate.stable.tolist()) if verdict is False][:_EXAMPLES]
+    for answer, of in ((each.alone[best], rows), (each.within[best], each.rows)):
+        changed = [k for k, verdict in enumerate(answer.certificate.stable.tolist()) if verdict is False][:_EXAMPLES]
         if changed:
-            return [_example(found, k, int(of[k]), result, best) for k in changed]
+            return [_example(answer, k, int(of[k]), result, best) for k in changed]
     return []
 
 
-def _example(found: Dependence, k: int, row: int, result: "AuditResult", best: str) -> dict:
-    witness = result.as_numbers(best, found.certificate.adversarial[k : k + 1], np.array([row]))[0]
+def _example(answer: Dependence, k: int, row: int, result: "AuditResult", best: str) -> dict:
+    witness = result.as_numbers(best, answer.certificate.adversarial[k : k + 1], np.array([row]))[0]
     categories, rest = result.changed_categories(row, witness)
     numbers, others = largest_changes(result.X_test[row], rest, result.feature_names, result.scale)
     ids, listed = result.test_ids, result.test_rows
     return {
         "row": row + 1 if listed is None else int(listed[row]),
         "id": None if ids is None else short_name(ids[row]),
-        "prediction": short_name(found.certificate.prediction[k]),
+        "prediction": short_name(answer.certificate.prediction[k]),
         "becomes": short_name(result.predict(best, witness[None], np.array([row]))[0]),
         "sentence": sentence([*categories, *numbers]),
         "others": others,

@@ -40,9 +40,9 @@ def data_distance(train: np.ndarray, rows: np.ndarray, n_jobs: int | None = None
     picked = np.linspace(0, len(train) - 1, min(len(train), _MAX_LEFT_OUT)).astype(int)
     pairs = nearest(train, train[picked], min(2, len(train)), n_jobs)
     others = np.where(pairs[:, 0] == picked, pairs[:, -1], pairs[:, 0])
-    own = np.linalg.norm(train[picked] - train[others], axis=1)
-    found = np.linalg.norm(rows - train[nearest(train, rows, 1, n_jobs)[:, 0]], axis=1)
-    return DataDistance(found, float(np.quantile(own, _USUAL, method="higher")))
+    left_out = np.linalg.norm(train[picked] - train[others], axis=1)
+    distances = np.linalg.norm(rows - train[nearest(train, rows, 1, n_jobs)[:, 0]], axis=1)
+    return DataDistance(distances, float(np.quantile(left_out, _USUAL, method="higher")))
 
 
 def saved_data_distance(model, matrix: np.ndarray) -> DataDistance | None:

@@ -33,7 +33,7 @@ def column_effects(result: "AuditResult", keys: list[str]) -> dict:
     of = np.arange(len(result.X_test))[:n]
     rng = np.random.RandomState(0)
     order = rng.permutation(n)
-    found = {}
+    changed_shares = {}
     for key in keys:
         before = result.predict(key, result.X_test[of], of)
         shares = []
@@ -41,20 +41,20 @@ def column_effects(result: "AuditResult", keys: list[str]) -> dict:
             moved = result.X_test[of].copy()
             moved[:, members] = moved[order][:, members]
             shares.append(float(np.mean(_predict(result, key, moved, of, order, members) != before)))
-        found[key] = np.array(shares)
-    shown = np.argsort(-np.max(list(found.values()), axis=0), kind="stable")[:_MAX_COLUMNS]
+        changed_shares[key] = np.array(shares)
+    shown = np.argsort(-np.max(list(changed_shares.values()), axis=0), kind="stable")[:_MAX_COLUMNS]
     names = list(groups)
     return {
         "rows": n,
         "columns": [short_name(names[c]) for c in shown],
         "frozen": [bool(result.frozen[groups[names[c]]].all()) for c in shown],
         "left_out": len(names) - shown.size,
-        "models": {key: significant(shares[shown], 4) for key, shares in found.items()},
+        "models": {key: significant(shares[shown], 4) for key, shares in changed_shares.items()},
     }
 
 
 def _predict(result: "AuditResult", key: str, moved: np.ndarray, of: np.ndarray, order: np.ndarray, members: list[int]):
-    """Labels after the shuffle; words of a data frame are shuffled too, which numbers cannot say."""
+    """Labels after the shuffle; columns of words are shuffled in the data frame, since the matrix holds only codes."""
     if result.rows_given is None or key not in result.given_to or not result.frozen[members].any():
         return result.predict(key, moved, of)
     frame = result.rows_given.iloc[of].copy()
@@ -68,14 +68,14 @@ def subgroups(result: "AuditResult", key: str) -> list[dict]:
     certificate, y = result.certificates[key], np.asarray(result.y_test)
     right = certificate.prediction == y
     proven = right & (certificate.radius > result.radius)
-    found: list[dict] = []
+    groups: list[dict] = []
     for name, categories, codes in _category_columns(result):
-        if not 2 <= len(categories) <= _MAX_GROUPS or len(found) + len(categories) > _MAX_GROUP_ROWS:
+        if not 2 <= len(categories) <= _MAX_GROUPS or len(groups) + len(categories) > _MAX_GROUP_ROWS:
             continue
         for c, category in enumerate(categories):
             rows = codes == c
             if rows.any():
-                found.append(
+                groups.append(
                     {
                         "column": short_name(name),
                         "category": short_name(category),
@@ -84,7 +84,7 @@ def subgroups(result: "AuditResult", key: str) -> list[dict]:
                         "certified": float(proven[rows].mean()),
                     }
                 )
-    return found
+    return groups
 
 
 def _category_columns(result: "AuditResult"):

@@ -4,7 +4,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -27,7 +27,7 @@ from holdfast.datasets.table import row_names
 from holdfast.numerics.frames import as_pandas
 from holdfast.persistence import versions
 
-BASELINES = ("logistic", "knn")  # that are trained on the reference rows, to compare with
+BASELINES = ("logistic", "knn")  # candidates that are trained on the reference rows, for comparison
 
 
 def audit_model(
@@ -72,77 +72,56 @@ n_jobs, progress
     table, y, name, ids, numbers, notes = _labelled_rows(model, X, y, target, drop, id)
     encoder, part = split_encoder(model)
     inner: Any = part
-    if encoder is not None:
-        rows = read_new_rows(model, table)
-        notes += rows.notes()
-        given, matrix = rows.matrix, rows.matrix
-        names, origins = list(encoder.feature_names_), encoder.origins()
-        categories, words = encoder.frozen_, {}
-    else:
-        given, matrix, names, words = _as_matrix(inner, table)
-        origins, categories = list(names), np.isin(np.arange(len(names)), list(words))
-    if reference is not None and len(reference) != 2:
-        raise ValueError("reference must be a pair: the rows the model was trained on, and their labels.")
-    known = given_reference = None
-    if reference is not None and encoder is not None:
-        given_reference = known = encoder.encode(reference[0])
-    elif reference is not None:
-        given_reference, known, _, words = _as_matrix(inner, reference[0], words)
-    data = matrix if known is None else known
-    scale = _scale(inner, data, categories)
-    allowed = allowed_moves(threat, names, categories, {} if encoder is None else category_groups(encoder), data, scale)
-    frozen, asked = allowed.frozen, sensitive_columns(allowed, sensitive)
-    methods = {"yours": type(inner[-1] if hasattr(inner, "steps") else inner).__name__}
+    test, known = _test_and_reference(model, table, reference, notes)
+    matrix, words = test.matrix, test.words
+    data = matrix if known is None else known.matrix
+    scale = _scale(inner, data, test.is_category)
+    groups = {} if encoder is None else category_groups(encoder)
+    allowed = allowed_moves(threat, test.names, test.is_category, groups, data, scale)
+    columns_asked = sensitive_columns(allowed, sensitive)
     models = {"yours": inner}
+    methods = {"yours": type(inner[-1] if hasattr(inner, "steps") else inner).__name__}
     about = {"yours": "The model you have, as it is."}
-    settings: dict = {"radius": radius, "budget": budget, "random_state": random_state}
     # Words and gaps are not in the matrix: then the baselines take the table as well.
     by_table = bool(encoder is None and (words or not np.isfinite(data).all()) and hasattr(table, "columns"))
     if known is not None:
         y_known = match_labels(model, reference[1])
-        training = Training(known, y_known, np.arange(len(known)), n_neighbors=n_neighbors, n_jobs=n_jobs)
-        tables = {}
-        if by_table:
-            tables = table_baselines(given_reference, y_known, set(words), n_neighbors, n_jobs)
+        baselines = _fit_baselines(known, y_known, by_table, n_neighbors, n_jobs, notes)
         for candidate in choose_candidates(BASELINES):
-            if by_table:
-                models[candidate.key] = tables[candidate.key]
-            else:
-                fitted = candidate.fit(training)
-                models[candidate.key] = fitted.model
-                notes += [f"{candidate.method}: {warning}" for warning in fitted.warnings]
+            models[candidate.key] = baselines[candidate.key]
             methods[candidate.key], about[candidate.key] = candidate.method, candidate.about
-    certificates = {}
+    trained_on = None if known is None else (known.given, reference[1])
 
     def rows_of(key: str) -> tuple:
+        """The test rows for a model, whether they are as the user gave them, and its own options of ``certify``."""
         if encoder is not None or not (by_table or key == "yours"):
             return matrix, False, {}
-        own = {} if known is None or key != "yours" else {"reference": (given_reference, reference[1])}
-        return given, True, own
+        return test.given, True, {"reference": trained_on} if trained_on is not None and key == "yours" else {}
 
+    certificates = {}
     for key, each in models.items():
         stage = f"Certifying and attacking: {methods[key]}"
         progress(stage, 0, len(matrix))
-        rows_own, as_given, options = rows_of(key)
-        found = certify_rows(
-            each, rows_own, y, threat=allowed.threat if as_given else allowed.numbered, budget=budget, n_jobs=n_jobs,
+        rows, as_given, options = rows_of(key)
+        certificate = certify_rows(
+            each, rows, y, threat=allowed.threat if as_given else allowed.numbered, budget=budget, n_jobs=n_jobs,
             progress=partial(progress, stage), **options,
         )  # fmt: skip
-        certificates[key] = replace(
-            found, units=allowed.units, adversarial=cells_as_numbers(found.adversarial, matrix, frozen, words)
-        )
-    told = ask_dependence(models, asked, allowed, rows_of, data, radius, progress, budget=budget, n_jobs=n_jobs)
+        adversarial = cells_as_numbers(certificate.adversarial, matrix, allowed.frozen, words)
+        certificates[key] = replace(certificate, units=allowed.units, adversarial=adversarial)
+    dependences = ask_dependence(
+        models, columns_asked, allowed, rows_of, data, radius, progress, budget=budget, n_jobs=n_jobs
+    )
     if known is None:
         notes.append("No training rows were given (reference), so there are no baselines but the most frequent answer.")
-    y_train = np.asarray(y if reference is None else reference[1])
     result = AuditResult(
         name=name,
         target=target or "class",
-        feature_names=names,
-        frozen=frozen,
+        feature_names=test.names,
+        frozen=allowed.frozen,
         classes=np.unique(np.concatenate([np.asarray(inner.classes_).astype(object), y.astype(object)])).tolist(),
-        X_train=matrix if known is None else known,
-        y_train=y_train,
+        X_train=data,
+        y_train=np.asarray(y if reference is None else reference[1]),
         X_test=matrix,
         y_test=y,
         scale=scale,
@@ -150,25 +129,86 @@ n_jobs, progress
         models=models,
         methods=methods,
         certificates=certificates,
-        settings=settings,
+        settings={"radius": radius, "budget": budget, "random_state": random_state},
         versions=versions(),
-        data_hash=Dataset(name, table if hasattr(table, "columns") else matrix, y, origins).digest,
+        data_hash=Dataset(name, table if hasattr(table, "columns") else matrix, y, test.origins).digest,
         notes=notes,
         encoder=encoder,
         about=about,
-        origins=origins,
+        origins=test.origins,
         test_rows=numbers,
         test_ids=ids,
-        rows_given=None if given is matrix else given,
+        rows_given=None if test.given is matrix else test.given,
         given_to=tuple(models) if by_table else ("yours",),
         trained_here=known is not None,
         allowed=allowed,
-        dependence=told,
+        dependence=dependences,
         words=words,
     )
-    trained_on = None if reference is None else (given_reference, reference[1])
     explained = explain_rows(result, explain, reference=trained_on, budget=budget, n_jobs=n_jobs, progress=progress)
     return replace(result, explained=explained, seconds={"all": time.perf_counter() - began})
+
+
+class _Rows(NamedTuple):
+    """Rows of the user's, as the model takes them and as numbers.
+
+    Attributes
+    ----------
+    given : data frame or ndarray
+        As the model behind the encoder takes them.
+    matrix : ndarray of shape (n_rows, n_features)
+        The same as numbers; words by their codes.
+    names, origins : lists of str
+        The features, and the column of the table that each is from.
+    is_category : ndarray of bool of shape (n_features,)
+        Features that are categories, which do not move.
+    words : dict
+        Columns of words -> their values, by code.
+    """
+
+    given: Any
+    matrix: np.ndarray
+    names: list[str]
+    origins: list[str]
+    is_category: np.ndarray
+    words: dict[int, list]
+
+
+def _test_and_reference(model, table, reference: tuple | None, notes: list[str]) -> tuple[_Rows, _Rows | None]:
+    """The test rows and, if there is a reference, its rows, with the same codes for the same words."""
+    if reference is not None and len(reference) != 2:
+        raise ValueError("reference must be a pair: the rows the model was trained on, and their labels.")
+    encoder, inner = split_encoder(model)
+    if encoder is not None:
+        new = read_new_rows(model, table)
+        notes += new.notes()
+        names, origins = list(encoder.feature_names_), encoder.origins()
+        test = _Rows(new.matrix, new.matrix, names, origins, encoder.frozen_, {})
+        if reference is None:
+            return test, None
+        encoded = encoder.encode(reference[0])
+        return test, test._replace(given=encoded, matrix=encoded)
+    given, matrix, names, words = _as_matrix(inner, table)
+    test = _Rows(given, matrix, names, list(names), np.isin(np.arange(len(names)), list(words)), words)
+    if reference is None:
+        return test, None
+    given, matrix, _, words = _as_matrix(inner, reference[0], words)
+    return test._replace(words=words), test._replace(given=given, matrix=matrix, words=words)
+
+
+def _fit_baselines(
+    known: _Rows, y: np.ndarray, by_table: bool, n_neighbors: int, n_jobs: int | None, notes: list[str]
+) -> dict[str, Any]:
+    """The baselines, trained on the reference rows: as a table, or as numbers; ``notes`` gets their warnings."""
+    if by_table:
+        return table_baselines(known.given, y, set(known.words), n_neighbors, n_jobs)
+    training = Training(known.matrix, y, np.arange(len(y)), n_neighbors=n_neighbors, n_jobs=n_jobs)
+    models = {}
+    for candidate in choose_candidates(BASELINES):
+        fitted = candidate.fit(training)
+        models[candidate.key] = fitted.model
+        notes += [f"{candidate.method}: {warning}" for warning in fitted.warnings]
+    return models
 
 
 def _labelled_rows(model, X, y, target, drop, id):
@@ -221,8 +261,8 @@ def _as_matrix(model, X, known: dict[int, list] | None = None) -> tuple:
 
 def _scale(model, rows: np.ndarray, frozen: np.ndarray) -> np.ndarray:
     """The unit of each column: the model's own scaler, or the standard deviation of the rows; 1 for constants."""
-    own = deviations(model)
-    if own is not None and len(own) == rows.shape[1]:
-        return own
+    divisors = deviations(model)
+    if divisors is not None and len(divisors) == rows.shape[1]:
+        return divisors
     spread = np.nanstd(rows, axis=0)
     return np.where((spread > 0) & ~frozen, spread, 1.0)

@@ -127,21 +127,25 @@ def explain_rows(
         return None
     stage = f"Explaining: {result.methods.get(key, key)}"
     progress(stage, 0, 2)
-    model, own = result.models[key], key == "yours"
-    given = result.X_test if result.rows_given is None or not own else result.rows_given
-    known = reference if own else (with_names(result.X_train, model), result.y_train)
+    model, is_own_model = result.models[key], key == "yours"
+    test_rows = result.X_test if result.rows_given is None or not is_own_model else result.rows_given
+    known = reference if is_own_model else (with_names(result.X_train, model), result.y_train)
     data = np.vstack([result.X_train, result.X_test])
     whole = (np.isnan(data) | (data == np.round(data))).all(axis=0) & ~result.frozen
-    threat = _threat(result, own and result.encoder is None, np.flatnonzero(whole))
-    some = given.iloc[chosen] if hasattr(given, "iloc") else with_names(given[chosen], model)
+    threat = _threat(result, is_own_model and result.encoder is None, np.flatnonzero(whole))
+    chosen_rows = test_rows.iloc[chosen] if hasattr(test_rows, "iloc") else with_names(test_rows[chosen], model)
 
     def ask(**options) -> Counterfactuals:
-        found = counterfactuals(model, some, threat=threat, reference=known, budget=budget, n_jobs=n_jobs, **options)
+        answers = counterfactuals(
+            model, chosen_rows, threat=threat, reference=known, budget=budget, n_jobs=n_jobs, **options
+        )
         if key != "yours" or result.encoder is not None:
             names = list(result.feature_names)
-            found = replace(found, columns=names) if result.encoder is None else in_table_columns(found, result.encoder)
-        names = [short_name(name) for name in found.columns]
-        return replace(found, columns=names, prediction=_short(found.prediction), target=_short(found.target))
+            answers = (
+                replace(answers, columns=names) if result.encoder is None else in_table_columns(answers, result.encoder)
+            )
+        names = [short_name(name) for name in answers.columns]
+        return replace(answers, columns=names, prediction=_short(answers.prediction), target=_short(answers.target))
 
     closest = ask()
     progress(stage, 1, 2)
@@ -172,29 +176,29 @@ def explained_summary(result: "AuditResult") -> dict | None:
     explained = result.explained
     if explained is None:
         return None
-    found, single = explained.closest, explained.single
-    status, certificate = found.status, result.certificates[explained.key]
+    closest, single = explained.closest, explained.single
+    status, certificate = closest.status, result.certificates[explained.key]
     numbers, ids = result.test_rows, result.test_ids
     rows = []
     for place, t in enumerate(explained.rows.tolist()):
-        own = entry_data(found, place)
+        entry = entry_data(closest, place)
         rows.append(
             {
                 "row": t + 1 if numbers is None else int(numbers[t]),
                 "id": None if ids is None else short_name(ids[t]),
-                "prediction": own["prediction"],
+                "prediction": entry["prediction"],
                 "true": short_name(result.y_test[t]),
                 "right": bool(certificate.prediction[t] == result.y_test[t]),
-                "target": own["target"],
-                "status": own["status"],
-                "size": own["size"],
-                "lower_bound": own["lower_bound"],
-                "closest": own["closest"],
-                "changes": _changes(found, place),
-                "others": max(len(own["changes"]) - _SHOWN, 0),
-                "sentence": entry_sentence(found, place, _SAID),
-                "change": change_text(found, place, _SAID),
-                "proof": proof_text(found, place),
+                "target": entry["target"],
+                "status": entry["status"],
+                "size": entry["size"],
+                "lower_bound": entry["lower_bound"],
+                "closest": entry["closest"],
+                "changes": _changes(closest, place),
+                "others": max(len(entry["changes"]) - _SHOWN, 0),
+                "sentence": entry_sentence(closest, place, _SAID),
+                "change": change_text(closest, place, _SAID),
+                "proof": proof_text(closest, place),
                 "single": None if single is None else _single(single, place),
             }
         )
@@ -202,11 +206,11 @@ def explained_summary(result: "AuditResult") -> dict | None:
     return {
         "model": explained.key,
         "of": len(result.y_test),
-        "norm": found.norm,
+        "norm": closest.norm,
         "units": result.units,
-        "rounding": found.rounding,
-        "answers": int(found.valid.sum()),
-        "closest": int(found.closest.sum()),
+        "rounding": closest.rounding,
+        "answers": int(closest.valid.sum()),
+        "closest": int(closest.closest.sum()),
         "impossible": int((status == "impossible").sum()),
         "not_found": int((status == "not found").sum()),
         "whole": explained.whole,
@@ -217,19 +221,19 @@ def explained_summary(result: "AuditResult") -> dict | None:
     }
 
 
-def _changes(found: Counterfactuals, place: int) -> list[dict]:
+def _changes(closest: Counterfactuals, place: int) -> list[dict]:
     """The largest changes of one answer, with their sizes in units."""
-    if not found.valid[place]:
+    if not closest.valid[place]:
         return []
-    moved = zip(found.changed(place)[:_SHOWN], found.moved(place)[:_SHOWN], strict=True)
+    moved = zip(closest.changed(place)[:_SHOWN], closest.moved(place)[:_SHOWN], strict=True)
     return [{"feature": name, "from": old, "to": to, "way": significant(way, 4)} for (name, old, to), (_, way) in moved]
 
 
 def _single(single: Counterfactuals, place: int) -> dict:
     """The smallest change of one feature alone."""
-    own = entry_data(single, place)
-    told = {key: own[key] for key in ("status", "size", "lower_bound", "closest", "changes")}
+    entry = entry_data(single, place)
+    fields = {key: entry[key] for key in ("status", "size", "lower_bound", "closest", "changes")}
     alone = "change of one column alone"
-    impossible = own["status"] == "impossible"
+    impossible = entry["status"] == "impossible"
     text = proof_text(single, place, alone) if impossible else f"in one column alone: {change_text(single, place)}"
-    return told | {"sentence": text}
+    return fields | {"sentence": text}

@@ -25,17 +25,17 @@ def metrics_and_margins(result: "AuditResult", keys: list[str]) -> dict:
     frozen = np.asarray(result.frozen, dtype=bool)
     matrices, margins = {}, {}
     for key in keys:
-        given = result.rows_given is not None and key in result.given_to  # then X_train holds codes of words
+        takes_table = result.rows_given is not None and key in result.given_to  # then X_train holds codes of words
         known = (with_names(result.X_train, result.models[key]), result.y_train) if result.trained_here else None
-        known = None if given else known
+        known = None if takes_table else known
         voter = _as_vote(result.models[key], known)
         if voter is not None:
             matrices[key] = input_metric(voter, result.scale)
-            found = None
+            row_margins = None
             if voter.encoding.keeps_rows:  # a margin is of rows of numbers
-                found = input_margins(voter, result.X_test, np.asarray(result.y_test), result.scale, frozen)
-            if found is not None:
-                margins[key] = found
+                row_margins = input_margins(voter, result.X_test, np.asarray(result.y_test), result.scale, frozen)
+            if row_margins is not None:
+                margins[key] = row_margins
     learned = {key: M for key, M in matrices.items() if _is_learned(result.models[key])}
     matrices = learned or matrices  # beside a learned one, the plain distance says nothing
     return {"margins": _margin_histograms(margins), "metric": _heat_maps(matrices, result)}
@@ -56,8 +56,8 @@ def _margin_histograms(margins: dict[str, np.ndarray]) -> dict | None:
     """Histograms on common edges; the outermost bins also hold what lies beyond them."""
     if not margins:
         return None
-    both = np.concatenate(list(margins.values()))
-    low, high = min(np.quantile(both, 0.01), 0.0), max(np.quantile(both, 0.99), 0.0)
+    all_margins = np.concatenate(list(margins.values()))
+    low, high = min(np.quantile(all_margins, 0.01), 0.0), max(np.quantile(all_margins, 0.99), 0.0)
     if low == high:
         low, high = -1.0, 1.0
     width = (high - low) / _BINS

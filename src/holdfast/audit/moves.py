@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 _MAX_FEATURES = 40  # in the table
 _LISTED = 8  # predictions easiest to change, and as many hardest
+_MAX_FAR = 20  # rows far from the data that are listed
 
 
 def feature_moves(result: "AuditResult", certificates: dict) -> dict:
@@ -45,7 +46,7 @@ def feature_moves(result: "AuditResult", certificates: dict) -> dict:
 
 
 class Listing:
-    """Single predictions of an audit, described; what all models share is computed once.
+    """Descriptions of single predictions of an audit; what all models share is computed once.
 
     Parameters
     ----------
@@ -77,7 +78,7 @@ class Listing:
         if self.distance is None:
             return None
         rows = np.flatnonzero(self.distance.far)
-        order = rows[np.argsort(-self.distance.distance[rows], kind="stable")][:20]
+        order = rows[np.argsort(-self.distance.distance[rows], kind="stable")][:_MAX_FAR]
         return {
             "count": int(rows.size),
             "usual": significant(self.distance.usual, 4),
@@ -97,8 +98,8 @@ class Listing:
         result = self.result
         certificate = result.certificates[key]
         witness = certificate.adversarial[row]
-        found = np.isfinite(certificate.upper[row])
-        categories, rest = result.changed_categories(row, witness) if found else ([], witness)
+        attacked = np.isfinite(certificate.upper[row])
+        categories, rest = result.changed_categories(row, witness) if attacked else ([], witness)
         numbers, others = largest_changes(
             result.X_test[row], rest, result.feature_names, result.scale, ranges=self.ranges
         )
@@ -125,8 +126,8 @@ class Listing:
         result = self.result
         if not result.trained_here or result.train_rows is None:
             return []
-        found = voting_rows(result.models[key], result.X_test[row][None])
-        if found is None or len(result.models[key][-1].reference_) != len(result.X_train):
+        voters = voting_rows(result.models[key], result.X_test[row][None])
+        if voters is None or len(result.models[key][-1].reference_) != len(result.X_train):
             return []
         ids = result.train_ids
         return [
@@ -135,5 +136,5 @@ class Listing:
                 "id": None if ids is None else short_name(ids[j]),
                 "label": short_name(result.y_train[j]),
             }
-            for j in found[0]
+            for j in voters[0]
         ]

@@ -51,7 +51,7 @@ class NewRows:
             notes.append(
                 f"{count_rows(self.unknown):,} of {len(self.matrix):,} rows hold values that the model was not trained "
                 f"on: {describe_all(self.unknown)}. An unseen category counts as none of the known ones, everything "
-                "else as the median of the training rows; what is said of such a row is about the row so filled."
+                "else as the median of the training rows; the result for such a row is about the filled-in row."
             )
         return notes
 

@@ -33,7 +33,7 @@ class AuditResult:
     feature_names : list of str
         The columns of X, numeric (after one-hot encoding, if there was any).
     frozen : ndarray of bool of shape (n_features,)
-        Features an attacker is taken not to move (encoded categories).
+        Features that are assumed not to move: encoded categories, and what the threat freezes.
     classes : list
         The labels.
     X_train, y_train, X_test, y_test : ndarrays
@@ -46,7 +46,7 @@ class AuditResult:
         Fitted pipelines that take raw rows, by key: those of :data:`holdfast.audit.candidates.CANDIDATES`, or
         ``"yours"``.
     methods : dict
-        Name of each method: ``{"base": "LMNN", "robust": "LMNN-PL"}``.
+        Name of each method: ``{"base": "LMNN", "robust": "LinearSVC (chosen)"}``.
     certificates : dict
         Certificates of the test rows, by model; radii in standard deviations, adversarial rows in raw units.
     settings, versions : dict
@@ -64,7 +64,7 @@ class AuditResult:
     origins : list of str
         For each feature the column of the user's table it is from; empty if they are the same.
     findings : list of Finding
-        What was remarked on the table before training.
+        What the checks of the table found before training.
     test_rows, train_rows : ndarrays of int or None
         Numbers of the rows in the user's table, from 1.
     test_ids, train_ids : ndarrays or None
@@ -149,12 +149,12 @@ class AuditResult:
 
     def accuracies(self) -> dict[str, dict]:
         """Scores and median radius by model, and the same of the most frequent answer, as ``"majority"``."""
-        found = self.scores()
+        scores_by_model = self.scores()
         for which, certificate in self.certificates.items():
             finite = certificate.radius[np.isfinite(certificate.radius)]
-            found[which]["median_radius"] = float(np.median(finite)) if finite.size else float("inf")
-        found["majority"] = {**majority_scores(self.y_train, self.y_test), "median_radius": float("inf")}
-        return found
+            scores_by_model[which]["median_radius"] = float(np.median(finite)) if finite.size else float("inf")
+        scores_by_model["majority"] = {**majority_scores(self.y_train, self.y_test), "median_radius": float("inf")}
+        return scores_by_model
 
     def predict(self, which: str, rows: np.ndarray, of: np.ndarray) -> np.ndarray:
         """Labels of moved rows.

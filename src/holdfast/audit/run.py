@@ -1,16 +1,18 @@
-"""The main job in one call: look at the table, train the candidates, certify and attack each on the same test rows."""
+"""The main job in one call: check the table, train the candidates, certify and attack each on the same test rows."""
 
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
+from typing import NamedTuple
 
 import numpy as np
+from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 
-from holdfast.audit.allowed_moves import allowed_moves, category_groups
-from holdfast.audit.candidates import Training, choose_candidates
+from holdfast.audit.allowed_moves import AllowedMoves, allowed_moves, category_groups
+from holdfast.audit.candidates import Candidate, Training, choose_candidates
 from holdfast.audit.dependence import ask_dependence, sensitive_columns
 from holdfast.audit.existing import audit_model
 from holdfast.audit.explained import EXPLAINED, explain_rows
@@ -20,9 +22,12 @@ from holdfast.audit.result import AuditResult
 from holdfast.audit.tables import certify_rows
 from holdfast.audit.train import MAX_TRAIN_ROWS
 from holdfast.audit.tune import check_settings, weighing
+from holdfast.certificates.certificate import Certificate
 from holdfast.certificates.certify import DEFAULT_BUDGET
 from holdfast.certificates.threat import Threat
 from holdfast.datasets.checks import Repairs
+from holdfast.datasets.dataset import Dataset
+from holdfast.datasets.encoder import TableEncoder
 from holdfast.datasets.open import open_data
 from holdfast.parameters import check_count
 from holdfast.persistence import versions
@@ -58,7 +63,7 @@ def audit(
     n_jobs: int | None = None,
     progress: StageProgress = no_progress,
 ) -> AuditResult:
-    """Split, train the candidates, certify and attack each on the test rows; or do the last for a model you have.
+    """Split a table, train the candidates, certify and attack each on the test rows; or certify and attack one model.
 
     Numbers are imputed by their median and standardised, categories one-hot encoded and taken to be frozen.
     Radii are in standard deviations of the training rows: a move δ has the length ``‖δ / scale‖₂``.
@@ -75,7 +80,7 @@ def audit(
     X, y : optional
         Rows as the model takes them, which it was not trained on, and their labels.
     reference : tuple (X_train, y_train), optional
-        The rows the model was trained on: needed for scikit-learn's neighbours, and for baselines.
+        The rows the model was trained on, and their labels: needed for baselines.
     radius : float, default=0.5
         Radius at which certified accuracy is reported, and tuned.
     models : sequence of str, optional
@@ -92,7 +97,7 @@ def audit(
         Random draws of the parameters of each family of models, for :class:`~holdfast.RobustClassifierCV`.
     class_weight : {"auto", "balanced"} or None, default="auto"
         "balanced": parameters are chosen by means over classes, so that a rare class counts as much as a frequent
-        one. "auto": so where the rarest class has less than a fifth of the rows.
+        one. "auto": balanced if the rarest class has less than a fifth of the rows.
     budget : int, default=2000
         Nodes a row may take in the exact search; the bounds hold whatever it is.
     drop : sequence of str, default=()
@@ -103,7 +108,7 @@ def audit(
         What may move, by the columns of the table, in place of every number in Euclidean length. Without a ``unit`` of
         its own sizes are in standard deviations; else the radius is in units of the threat.
     sensitive : sequence of str, default=()
-        Columns of which it is asked whether the answers depend on them; by default those that the threat frees.
+        Columns to check whether the answers depend on them; by default those that the threat frees.
     categorical, dates : sequence of str, default=()
         Columns of numbers that are codes of categories; columns of dates, which become days.
     repairs : Repairs, optional
@@ -131,8 +136,8 @@ def audit(
     --------
     >>> from holdfast.audit import audit
     >>> result = audit("iris", tune="none")
-    >>> found = result.accuracies()["robust"]
-    >>> bool(found["certified"] <= found["attacked"] <= found["accuracy"])
+    >>> scores = result.accuracies()["robust"]
+    >>> bool(scores["certified"] <= scores["attacked"] <= scores["accuracy"])
     True
     """
     check_settings(radius, tune, n_neighbors)
@@ -153,71 +158,43 @@ def audit(
         dataset = open_data(data, target, drop=drop, id=id)
     with timed(seconds, "check"):
         dataset, findings = inspect(dataset, categorical, dates, repairs)
+    notes = list(dataset.notes)
     with timed(seconds, "prepare"):
-        labels, notes = dataset.labels, list(dataset.notes)
-        train, test = split(labels, test_size, random_state)
-        train = limit_rows(train, labels, MAX_TRAIN_ROWS, random_state, "training rows", notes)
-        test = limit_rows(test, labels, MAX_TEST_ROWS, random_state, "test rows", notes)
-        encoder, table = fit_encoder(dataset, train, categorical, dates, notes)
-        X_train, X_test = encoder.encode(table.iloc[train]), encoder.encode(table.iloc[test])
-        y_train, y_test = labels[train], labels[test]
-        tuned = np.arange(len(train))
-        if tune != "none":
-            tuned = tuning_rows(y_train, X_train.shape[1], random_state, notes)
-    scaler = StandardScaler().fit(X_train)
+        table = _prepare(dataset, test_size, tune, categorical, dates, random_state, notes)
+    scaler = StandardScaler().fit(table.X_train)
     allowed = allowed_moves(
-        threat, encoder.feature_names_, encoder.frozen_, category_groups(encoder), X_train, scaler.scale_
-    )
-    asked = sensitive_columns(allowed, sensitive)
+        threat, table.encoder.feature_names_, table.encoder.frozen_, category_groups(table.encoder), table.X_train,
+        scaler.scale_,
+    )  # fmt: skip
+    columns_asked = sensitive_columns(allowed, sensitive)
     frozen = allowed.frozen if allowed.frozen.any() else None
     settings: dict = {
         "radius": radius, "tune": tune, "n_neighbors": n_neighbors, "test_size": test_size, "n_draws": n_draws,
-        "class_weight": weighing(y_train, class_weight), "budget": budget, "random_state": random_state,
+        "class_weight": weighing(table.y_train, class_weight), "budget": budget, "random_state": random_state,
     }  # fmt: skip
     training = Training(
-        X_train, y_train, tuned, frozen, radius, tune, n_neighbors, n_draws, random_state, n_jobs, progress,
-        None if threat is None else allowed.for_tuning(scaler.mean_, scaler.scale_), class_weight,
+        table.X_train, table.y_train, table.tuned, frozen, radius, tune, n_neighbors, n_draws, random_state, n_jobs,
+        progress, None if threat is None else allowed.for_tuning(scaler.mean_, scaler.scale_), class_weight,
     )  # fmt: skip
-    fitted, certificates, methods = {}, {}, {}
-    for candidate in candidates:
-        stage = f"Training: {candidate.method}"
-        progress(stage, 0, 1)
-        with timed(seconds, f"train {candidate.key}"):
-            found = candidate.fit(training)
-        progress(stage, 1, 1)
-        fitted[candidate.key] = found.model
-        methods[candidate.key] = found.method or candidate.method
-        if found.settings:
-            settings[candidate.key] = found.settings
-        notes += [f"{methods[candidate.key]}: {warning}" for warning in found.warnings]
-    for candidate in candidates:
-        stage = f"Certifying and attacking: {methods[candidate.key]}"
-        progress(stage, 0, len(test))
-        with timed(seconds, f"certify {candidate.key}"):
-            certificates[candidate.key] = replace(
-                certify_rows(
-                    fitted[candidate.key], X_test, y_test, threat=allowed.numbered, budget=budget, n_jobs=n_jobs,
-                    progress=partial(progress, stage),
-                ),
-                units=allowed.units,
-            )  # fmt: skip
+    fitted, methods = _train(candidates, training, settings, notes, seconds, progress)
+    certificates = _certify(fitted, methods, table, allowed, budget, n_jobs, seconds, progress)
     with timed(seconds, "dependence"):
-        told = ask_dependence(
-            fitted, asked, allowed, lambda key: (X_test, False, {}), X_train, radius, progress, budget=budget,
-            n_jobs=n_jobs,
+        dependences = ask_dependence(
+            fitted, columns_asked, allowed, lambda key: (table.X_test, False, {}), table.X_train, radius, progress,
+            budget=budget, n_jobs=n_jobs,
         )  # fmt: skip
-    numbers = np.arange(1, len(labels) + 1) if dataset.row_numbers is None else dataset.row_numbers
+    numbers = np.arange(1, len(dataset.labels) + 1) if dataset.row_numbers is None else dataset.row_numbers
     ids = dataset.row_ids
     result = AuditResult(
         name=dataset.name,
         target=dataset.target_name,
-        feature_names=list(encoder.feature_names_),
+        feature_names=list(table.encoder.feature_names_),
         frozen=allowed.frozen,
-        classes=np.unique(labels).tolist(),
-        X_train=X_train,
-        y_train=y_train,
-        X_test=X_test,
-        y_test=y_test,
+        classes=np.unique(dataset.labels).tolist(),
+        X_train=table.X_train,
+        y_train=table.y_train,
+        X_test=table.X_test,
+        y_test=table.y_test,
         scale=scaler.scale_,
         radius=radius,
         models=fitted,
@@ -228,20 +205,97 @@ def audit(
         data_hash=dataset.digest,
         seconds=seconds,
         notes=notes,
-        encoder=encoder,
+        encoder=table.encoder,
         about={candidate.key: candidate.about for candidate in candidates},
-        origins=encoder.origins(),
+        origins=table.encoder.origins(),
         findings=findings,
-        test_rows=numbers[test],
-        train_rows=numbers[train],
-        test_ids=None if ids is None else ids[test],
-        train_ids=None if ids is None else ids[train],
+        test_rows=numbers[table.test],
+        train_rows=numbers[table.train],
+        test_ids=None if ids is None else ids[table.test],
+        train_ids=None if ids is None else ids[table.train],
         allowed=allowed,
-        dependence=told,
+        dependence=dependences,
     )
     with timed(seconds, "explain"):
         explained = explain_rows(result, explain, budget=budget, n_jobs=n_jobs, progress=progress)
     return replace(result, explained=explained)
+
+
+class _SplitTable(NamedTuple):
+    """A table as training and test rows of numbers.
+
+    Attributes
+    ----------
+    train, test : ndarrays of int
+        Positions of the rows in the data set.
+    tuned : ndarray of int
+        Positions among the training rows of those that parameters are chosen on.
+    """
+
+    encoder: TableEncoder
+    train: np.ndarray
+    test: np.ndarray
+    tuned: np.ndarray
+    X_train: np.ndarray
+    y_train: np.ndarray
+    X_test: np.ndarray
+    y_test: np.ndarray
+
+
+def _prepare(
+    dataset: Dataset, test_size: float, tune: str, categorical: Sequence[str], dates: Sequence[str],
+    random_state: int, notes: list[str],
+) -> _SplitTable:  # fmt: skip
+    """Split, thin and encode the rows; ``notes`` gets what was done to them."""
+    labels = dataset.labels
+    train, test = split(labels, test_size, random_state)
+    train = limit_rows(train, labels, MAX_TRAIN_ROWS, random_state, "training rows", notes)
+    test = limit_rows(test, labels, MAX_TEST_ROWS, random_state, "test rows", notes)
+    encoder, frame = fit_encoder(dataset, train, categorical, dates, notes)
+    X_train, X_test = encoder.encode(frame.iloc[train]), encoder.encode(frame.iloc[test])
+    y_train, y_test = labels[train], labels[test]
+    tuned = np.arange(len(train))
+    if tune != "none":
+        tuned = tuning_rows(y_train, X_train.shape[1], random_state, notes)
+    return _SplitTable(encoder, train, test, tuned, X_train, y_train, X_test, y_test)
+
+
+def _train(
+    candidates: list[Candidate], training: Training, settings: dict, notes: list[str], seconds: dict[str, float],
+    progress: StageProgress,
+) -> tuple[dict[str, Pipeline], dict[str, str]]:  # fmt: skip
+    """Train the candidates: models and names of methods by key; ``settings`` and ``notes`` get what they report."""
+    models, methods = {}, {}
+    for candidate in candidates:
+        stage = f"Training: {candidate.method}"
+        progress(stage, 0, 1)
+        with timed(seconds, f"train {candidate.key}"):
+            fitted = candidate.fit(training)
+        progress(stage, 1, 1)
+        models[candidate.key] = fitted.model
+        methods[candidate.key] = fitted.method or candidate.method
+        if fitted.settings:
+            settings[candidate.key] = fitted.settings
+        notes += [f"{methods[candidate.key]}: {warning}" for warning in fitted.warnings]
+    return models, methods
+
+
+def _certify(
+    models: dict[str, Pipeline], methods: dict[str, str], table: _SplitTable, allowed: AllowedMoves, budget: int,
+    n_jobs: int | None, seconds: dict[str, float], progress: StageProgress,
+) -> dict[str, Certificate]:  # fmt: skip
+    """Certify and attack the test rows under every model."""
+    certificates = {}
+    for key, model in models.items():
+        stage = f"Certifying and attacking: {methods[key]}"
+        progress(stage, 0, len(table.test))
+        with timed(seconds, f"certify {key}"):
+            certificate = certify_rows(
+                model, table.X_test, table.y_test, threat=allowed.numbered, budget=budget, n_jobs=n_jobs,
+                progress=partial(progress, stage),
+            )  # fmt: skip
+        certificates[key] = replace(certificate, units=allowed.units)
+    return certificates
 
 
 @contextmanager

@@ -6,7 +6,8 @@ from scipy.stats import binomtest
 from holdfast.certificates.certificate import Certificate
 from holdfast.numerics.formatting import short_name, significant
 
-_SHUFFLES = 2_000  # of the labels, for the chance of an accuracy
+_SHUFFLES = 2_000  # of the labels: p-values down to 1/2001
+_MAX_PAIRS = 15  # of confused classes, where there are many classes
 
 
 def scores(certificate: Certificate, y: np.ndarray, radius: float) -> dict:
@@ -32,19 +33,19 @@ def scores(certificate: Certificate, y: np.ndarray, radius: float) -> dict:
         "attacked": right & (certificate.upper > radius),
         "certified": right & (certificate.radius > radius),
     }
-    found: dict = {kind: float(mask.mean()) for kind, mask in kinds.items()}
+    out: dict = {kind: float(mask.mean()) for kind, mask in kinds.items()}
     classes, codes, support = np.unique(y, return_inverse=True, return_counts=True)
     recalls = {kind: np.bincount(codes, weights=mask) / support for kind, mask in kinds.items()}
-    found |= {f"balanced_{kind}": float(recall.mean()) for kind, recall in recalls.items()}
-    found["undecided"] = found["attacked"] - found["certified"]
+    out |= {f"balanced_{kind}": float(recall.mean()) for kind, recall in recalls.items()}
+    out["undecided"] = out["attacked"] - out["certified"]
     worst = np.lexsort((support, recalls["certified"], recalls["accuracy"]))[0]
-    found["worst"] = {
+    out["worst"] = {
         "label": short_name(classes[worst]),
         "rows": int(support[worst]),
         "found": round(float(recalls["accuracy"][worst] * support[worst])),
         "proven": round(float(recalls["certified"][worst] * support[worst])),
     }
-    return found
+    return out
 
 
 def majority_scores(y_train: np.ndarray, y: np.ndarray) -> dict:
@@ -54,8 +55,8 @@ def majority_scores(y_train: np.ndarray, y: np.ndarray) -> dict:
     share = float((np.asarray(y) == answer).mean())
     balanced = 1.0 / len(np.unique(y)) if share else 0.0
     kinds = ("accuracy", "attacked", "certified")
-    found: dict = dict.fromkeys(kinds, share) | {f"balanced_{kind}": balanced for kind in kinds}
-    return {**found, "undecided": 0.0, "label": short_name(answer)}
+    shares: dict = dict.fromkeys(kinds, share) | {f"balanced_{kind}": balanced for kind in kinds}
+    return {**shares, "undecided": 0.0, "label": short_name(answer)}
 
 
 def chance_of_accuracy(prediction: np.ndarray, y: np.ndarray) -> float:
@@ -93,13 +94,13 @@ def confusion(y: np.ndarray, prediction: np.ndarray, classes: list, at_most: int
         return {"labels": [short_name(c) for c in classes], "counts": counts, "pairs": []}
     wrong = y != prediction
     pairs, counts_ = np.unique(np.array([y[wrong], prediction[wrong]], dtype=str), axis=1, return_counts=True)
-    order = np.argsort(-counts_, kind="stable")[:15]
-    found = [
+    order = np.argsort(-counts_, kind="stable")[:_MAX_PAIRS]
+    confused = [
         {"true": short_name(pairs[0, k]), "predicted": short_name(pairs[1, k]), "count": int(counts_[k])} for k in order
     ]
-    return {"labels": [], "counts": [], "pairs": found}
+    return {"labels": [], "counts": [], "pairs": confused}
 
 
-def round_scores(found: dict) -> dict:
+def round_scores(scores: dict) -> dict:
     """The scores with eight significant digits."""
-    return {k: significant(v, 8) if isinstance(v, float) else v for k, v in found.items()}
+    return {k: significant(v, 8) if isinstance(v, float) else v for k, v in scores.items()}

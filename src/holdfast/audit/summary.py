@@ -64,12 +64,12 @@ def summarise(result: "AuditResult") -> dict:
     y = np.asarray(result.y_test)
     right = {key: certificate.prediction == y for key, certificate in certificates.items()}
     at_radius = {key: errors_at(result.radius, certificates[key], right[key]) for key in keys}
-    found = {key: scores(certificates[key], y, result.radius) for key in keys}
-    best = recommend(found)
+    scores_by_model = {key: scores(certificates[key], y, result.radius) for key in keys}
+    best = recommend(scores_by_model)
     majority = majority_scores(np.asarray(result.y_train), y)
     radii = radius_grid(certificates.values(), result.radius, result.extent or np.inf)
     norm = certificates[best].norm
-    verdict = _verdict(result, models, found, best, majority)
+    verdict = _verdict(result, models, scores_by_model, best, majority)
     listing = Listing(result)
     summary = {
         "kind": KIND,
@@ -88,7 +88,7 @@ def summarise(result: "AuditResult") -> dict:
         "recommended": best,
         "verdict": verdict.to_dict(),
         "majority": round_scores(majority),
-        "scores": {key: round_scores(each) for key, each in found.items()},
+        "scores": {key: round_scores(each) for key, each in scores_by_model.items()},
         "at_radius": at_radius,
         "curve": {
             "radii": significant(radii, 8),
@@ -116,7 +116,7 @@ def summarise(result: "AuditResult") -> dict:
     return json_value(summary)
 
 
-def _verdict(result: "AuditResult", models: list[dict], found: dict, best: str, majority: dict) -> Verdict:
+def _verdict(result: "AuditResult", models: list[dict], scores_by_model: dict, best: str, majority: dict) -> Verdict:
     """The verdict, with the chances of differences."""
     y = np.asarray(result.y_test)
     proven = {
@@ -124,7 +124,7 @@ def _verdict(result: "AuditResult", models: list[dict], found: dict, best: str, 
         for key, certificate in result.certificates.items()
     }
     compared = [
-        Compared(m["key"], m["method"], found[m["key"]], chance_of_difference(proven[m["key"]], proven[best]))
+        Compared(m["key"], m["method"], scores_by_model[m["key"]], chance_of_difference(proven[m["key"]], proven[best]))
         for m in models
     ]
     chance = chance_of_accuracy(result.certificates[best].prediction, y)

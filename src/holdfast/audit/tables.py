@@ -68,11 +68,11 @@ def certify_rows(
     if not len(rows):
         raise ValueError("There are no rows to certify.")
     scale = deviations(model) if unit is None else unit
-    found = certify(
+    certificate = certify(
         model, rows, y, threat=_threat(scale, frozen) if threat is None else threat, reference=reference, budget=budget,
         method=method, n_jobs=n_jobs, progress=progress,
     )  # fmt: skip
-    return found if scale is None or threat is not None else replace(found, units=DEVIATIONS)
+    return certificate if scale is None or threat is not None else replace(certificate, units=DEVIATIONS)
 
 
 def _threat(scale: np.ndarray | None, frozen: np.ndarray | None) -> Threat:
@@ -158,20 +158,21 @@ def vote_share(model, X) -> np.ndarray | None:
 def data_notes(model, X) -> tuple[np.ndarray | None, list[str]]:
     """A mask of rows far from the training rows, and remarks on them; None if the model does not keep its rows."""
     _, inner = split_encoder(model)
-    found = saved_data_distance(inner, to_matrix(model, X))
-    if found is None:
+    distances = saved_data_distance(inner, to_matrix(model, X))
+    if distances is None:
         return None, []
-    far, known, notes = int(found.far.sum()), int((found.distance == 0).sum()), []
+    far, known, notes = int(distances.far.sum()), int((distances.distance == 0).sum()), []
     if far:
         notes.append(
             f"{far:,} rows lie farther from all training rows than these do from each other (column far): what is "
             "proven of them is true, but they are unlike what the model was trained on."
         )
-    if known > 0.5 * len(found.distance):
+    if known > 0.5 * len(distances.distance):
         notes.append(
-            f"{known:,} of {len(found.distance):,} rows are training rows of this model: new rows will not do as well."
+            f"{known:,} of {len(distances.distance):,} rows are training rows of this model: new rows will not do as "
+            "well."
         )
-    return found.far, notes
+    return distances.far, notes
 
 
 def read_frame(data, options: ReadOptions | None = None) -> tuple:

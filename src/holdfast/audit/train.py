@@ -1,4 +1,4 @@
-"""Train one model: scaler, metric, nearest neighbours."""
+"""Train one model on a whole table: encoder, scaler and the classifier that a search has chosen, or LMNN."""
 
 from collections.abc import Sequence
 
@@ -12,7 +12,7 @@ from holdfast.audit.tune import check_settings, weighing
 from holdfast.datasets.checks import Repairs
 from holdfast.datasets.open import open_data
 
-MAX_TRAIN_ROWS = 20_000
+MAX_TRAIN_ROWS = 20_000  # the search for triplets takes time with the square of the rows
 
 
 def train(
@@ -39,7 +39,7 @@ def train(
     data, target
         As for :func:`audit`.
     robust : bool, default=True
-        The best of all families (:class:`~holdfast.RobustClassifierCV`); else LMNN.
+        True: the best of all families (:class:`~holdfast.RobustClassifierCV`). False: LMNN.
     radius, tune, n_neighbors, n_draws, class_weight, categorical, dates, repairs, random_state, n_jobs, progress
         As for :func:`audit`.
 
@@ -65,5 +65,5 @@ def train(
         X, y, tuned, frozen, radius, tune, n_neighbors, n_draws, random_state, n_jobs, progress, class_weight=weights
     )
     (candidate,) = choose_candidates(["robust" if robust else "base"])
-    found = candidate.fit(training)
-    return Pipeline([("table", encoder), *found.model.steps]), found.settings, notes + found.warnings
+    fitted = candidate.fit(training)
+    return Pipeline([("table", encoder), *fitted.model.steps]), fitted.settings, notes + fitted.warnings

@@ -78,47 +78,48 @@ def verdict(
     units : str
         Of the radius.
     """
-    own = next(model for model in models if model.key == best)
+    pick = next(model for model in models if model.key == best)
     others = sorted((m for m in models if m.key != best), key=lambda m: -m.scores["balanced_certified"])
     where = f"within {number(radius)} {units}"
     always = f"always answering {majority['label']!r}"
-    proven = f"{percent(own.scores['certified'])} of the test rows are right and proven to stay so {where}"
+    proven = f"{percent(pick.scores['certified'])} of the test rows are right and proven to stay so {where}"
     rows = f"This rests on {n_rows} test rows."
     if chance > _CHANCE:
         sentence = (
-            f"Not worth it: {own.method} is no better than a guess. It is right in {percent(own.scores['accuracy'])} "
+            f"Not worth it: {pick.method} is no better than a guess. It is right in {percent(pick.scores['accuracy'])} "
             f"of the test rows, {always} in {percent(majority['accuracy'])} (p = {chance:.2f})."
         )
-        return _finish(sentence, [_worst(own), rows], "worse", best)
+        return _finish(sentence, [_worst(pick), rows], "worse", best)
     against = [f"{percent(m.scores['certified'])} of {m.method}" for m in others[:1]]
     against.append(f"{percent(majority['certified'])} of {always}")
-    if own.scores["balanced_certified"] <= 1.0 / n_classes + 1e-9 and own.scores["certified"] <= majority["certified"]:
-        subject = own.method if len(models) == 1 else "no model"
+    no_gain = pick.scores["certified"] <= majority["certified"]
+    if pick.scores["balanced_certified"] <= 1.0 / n_classes + 1e-9 and no_gain:
+        subject = pick.method if len(models) == 1 else "no model"
         sentence = (
-            f"Not worth it {where}: {subject} proves more than the most frequent answer. With {own.method} {proven}, "
+            f"Not worth it {where}: {subject} proves more than the most frequent answer. With {pick.method} {proven}, "
             f"with {always} {percent(majority['certified'])}."
         )
         if len(models) == 1:
             sentence = sentence.replace(f"{subject} proves more", f"{subject} proves no more", 1)
         return _finish(
-            sentence, [_worst(own), _balanced(own, n_classes), *_undecided(own, others), rows], "worse", best
+            sentence, [_worst(pick), _balanced(pick, n_classes), *_undecided(pick, others), rows], "worse", best
         )
-    start = f"Use {own.method}" if others else own.method
+    start = f"Use {pick.method}" if others else pick.method
     beaten = [m.scores["certified"] for m in others[:1]] + [majority["certified"]]
-    if others and own.scores["certified"] < max(beaten):  # chosen with every class counted alike: so say those numbers
+    if others and pick.scores["certified"] < max(beaten):  # chosen with every class counted alike: so say those numbers
         proven = (
-            f"every class counted alike, {percent(own.scores['balanced_certified'])} of the test rows are right and "
+            f"every class counted alike, {percent(pick.scores['balanced_certified'])} of the test rows are right and "
             f"proven to stay so {where}"
         )
         against = [f"{percent(m.scores['balanced_certified'])} of {m.method}" for m in others[:1]]
         against.append(f"{percent(1 / n_classes)} of {always}")
     sentence = f"{start}: {proven}, against {' and '.join(against)}."
-    tone, reasons = ("better" if others else "plain"), [_worst(own), _balanced(own, n_classes)]
+    tone, reasons = ("better" if others else "plain"), [_worst(pick), _balanced(pick, n_classes)]
     if others:
-        reason, tone = _difference(own, others[0])
+        reason, tone = _difference(pick, others[0])
         reasons.append(reason)
-    reasons += _cleaner(own, others)
-    open_ = _undecided(own, others)
+    reasons += _cleaner(pick, others)
+    open_ = _undecided(pick, others)
     if tone == "better" and any("may hold more" in each for each in open_):
         tone = "unclear"
     return _finish(sentence, [*reasons, *open_, rows], tone, best)
@@ -128,9 +129,9 @@ def _finish(sentence: str, reasons: list[str], tone: str, best: str) -> Verdict:
     return Verdict(sentence, " ".join(reasons), tone, best, reasons)
 
 
-def _worst(own: Compared) -> str:
+def _worst(pick: Compared) -> str:
     """The class that is found most rarely."""
-    worst = own.scores["worst"]
+    worst = pick.scores["worst"]
     rows = f"{worst['rows']} test row{'s' if worst['rows'] != 1 else ''}"
     if not worst["found"]:
         return f"Worst class: of {worst['label']!r} it finds none of {rows}."
@@ -138,16 +139,16 @@ def _worst(own: Compared) -> str:
     return f"Worst class: of {worst['label']!r} it finds {worst['found']} of {rows}, {proven}."
 
 
-def _balanced(own: Compared, n_classes: int) -> str:
+def _balanced(pick: Compared, n_classes: int) -> str:
     return (
-        f"Every class counted alike, it is right in {percent(own.scores['balanced_accuracy'])} and proven in "
-        f"{percent(own.scores['balanced_certified'])}; one answer for all has {percent(1 / n_classes)}."
+        f"Every class counted alike, it is right in {percent(pick.scores['balanced_accuracy'])} and proven in "
+        f"{percent(pick.scores['balanced_certified'])}; one answer for all has {percent(1 / n_classes)}."
     )
 
 
-def _difference(own: Compared, other: Compared) -> tuple[str, str]:
+def _difference(pick: Compared, other: Compared) -> tuple[str, str]:
     """A sentence on whether the difference to the next model could be chance, and the tone."""
-    if abs(own.scores["balanced_certified"] - other.scores["balanced_certified"]) < 1e-9:
+    if abs(pick.scores["balanced_certified"] - other.scores["balanced_certified"]) < 1e-9:
         return f"{other.method} proves as much.", "even"
     if other.p_value > _CHANCE:
         return f"The difference to {other.method} could be chance (p = {other.p_value:.2f}).", "unclear"
@@ -155,28 +156,28 @@ def _difference(own: Compared, other: Compared) -> tuple[str, str]:
     return f"The difference to {other.method} is hardly chance ({p}).", "better"
 
 
-def _cleaner(own: Compared, others: list[Compared]) -> list[str]:
+def _cleaner(pick: Compared, others: list[Compared]) -> list[str]:
     """A model that is right more often without any move, if there is one."""
     best = max(others, key=lambda m: m.scores["balanced_accuracy"], default=None)
-    if best is None or best.scores["balanced_accuracy"] <= own.scores["balanced_accuracy"] + 1e-9:
+    if best is None or best.scores["balanced_accuracy"] <= pick.scores["balanced_accuracy"] + 1e-9:
         return []
     return [
         f"Without moves {best.method} is right more often, every class counted alike: "
-        f"{percent(best.scores['balanced_accuracy'])} against {percent(own.scores['balanced_accuracy'])}."
+        f"{percent(best.scores['balanced_accuracy'])} against {percent(pick.scores['balanced_accuracy'])}."
     ]
 
 
-def _undecided(own: Compared, others: list[Compared]) -> list[str]:
+def _undecided(pick: Compared, others: list[Compared]) -> list[str]:
     """Sentences on undecided rows, if they are many or leave open which model is better."""
     sentences = []
-    if own.scores["undecided"] > _MUCH_UNDECIDED:
+    if pick.scores["undecided"] > _MUCH_UNDECIDED:
         sentences.append(
-            f"{percent(own.scores['undecided'])} of its rows are undecided: neither proven nor changed by an attack; a "
-            "larger --budget decides more."
+            f"{percent(pick.scores['undecided'])} of its rows are undecided: neither proven nor changed by an attack; "
+            "a larger --budget decides more."
         )
     for m in others:
         open_ = m.scores["undecided"] > _MUCH_UNDECIDED
-        if open_ and m.scores["balanced_attacked"] > own.scores["balanced_certified"]:
+        if open_ and m.scores["balanced_attacked"] > pick.scores["balanced_certified"]:
             sentences.append(
                 f"{m.method} may hold more: {percent(m.scores['undecided'])} of its rows are undecided, and up to "
                 f"{percent(m.scores['attacked'])} may be right and stay so."

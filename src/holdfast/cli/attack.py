@@ -54,21 +54,21 @@ def attack_command(
     with common.progress_bars(quiet=json) as progress:
         progress("Attacking", 0, 1)
         if moves is None:
-            found = attack_table(loaded, rows, budget=budget, n_jobs=jobs)
+            result = attack_table(loaded, rows, budget=budget, n_jobs=jobs)
         else:
             inner = split_encoder(loaded)[1]
-            found = attack(inner, with_names(rows.matrix, inner), threat=moves, budget=budget, n_jobs=jobs)
+            result = attack(inner, with_names(rows.matrix, inner), threat=moves, budget=budget, n_jobs=jobs)
     names = matrix_names(loaded, rows.matrix.shape[1])
-    moved = np.asarray(found.adversarial, dtype=object)
+    moved = np.asarray(result.adversarial, dtype=object)
     frame = DataFrame(moved, columns=names).infer_objects()
     for position, (name, column) in enumerate(
-        (("prediction", found.prediction), ("changed_to", found.changed_to), ("size", found.size))
+        (("prediction", result.prediction), ("changed_to", result.changed_to), ("size", result.size))
     ):
         frame.insert(position, name, column, allow_duplicates=True)
     frame = common.number_rows(frame, table, id)
     if out is not None:
         common.write_frame(frame, out)
-    changed = float((found.size <= radius).mean())
+    changed = float((result.size <= radius).mean())
     if json:
         print_json(
             {
@@ -76,9 +76,9 @@ def attack_command(
                 "radius": radius,
                 "changed": changed,
                 "file": out,
-                "size": found.size,
-                "prediction": found.prediction,
-                "changed_to": found.changed_to,
+                "size": result.size,
+                "prediction": result.prediction,
+                "changed_to": result.changed_to,
                 "features": names,
                 "adversarial": moved,
                 **rows.to_dict(),
@@ -89,11 +89,11 @@ def attack_command(
         print_notes([*rows.notes(), *allowed], err=common.is_stream(out))
         if common.is_stream(out):
             return
-        _print_attack(loaded, rows.matrix, found, names, changed, radius, common.row_labels(frame))
+        _print_attack(loaded, rows.matrix, result, names, changed, radius, common.row_labels(frame))
         print_line(f"All rows: {out}" if out is not None else "All rows: --out FILE, or --json.")
 
 
-def _print_attack(model, rows, found, names: list[str], changed: float, radius: float, labels: list[str]) -> None:
+def _print_attack(model, rows, result, names: list[str], changed: float, radius: float, labels: list[str]) -> None:
     """Print the share of changed answers, and the moves that change the easiest ones."""
     import numpy as np
 
@@ -106,9 +106,9 @@ def _print_attack(model, rows, found, names: list[str], changed: float, radius: 
     print_line("The easiest to change:")
     scale = deviations(split_encoder(model)[1])
     scale = np.ones(rows.shape[1]) if scale is None else scale
-    before, after = np.asarray(rows, dtype=object), np.asarray(found.adversarial, dtype=object)
-    for row in np.argsort(found.size, kind="stable")[:_SHOWN]:
-        if np.isfinite(found.size[row]):
+    before, after = np.asarray(rows, dtype=object), np.asarray(result.adversarial, dtype=object)
+    for row in np.argsort(result.size, kind="stable")[:_SHOWN]:
+        if np.isfinite(result.size[row]):
             move = sentence(cell_changes(before[row], after[row], names, scale))
-            answers = f"{found.prediction[row]} becomes {found.changed_to[row]}"
-            print_line(f"  row {labels[row]}, {found.size[row]:.3g}: {answers}; {move}")
+            answers = f"{result.prediction[row]} becomes {result.changed_to[row]}"
+            print_line(f"  row {labels[row]}, {result.size[row]:.3g}: {answers}; {move}")

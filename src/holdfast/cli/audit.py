@@ -22,21 +22,29 @@ def audit_command(
     ] = None,
     reference: Annotated[
         Path | None,
-        typer.Option(help="With --model: the table it was trained on, for baselines and scikit-learn's k-NN."),
+        typer.Option(help="With --model: the table it was trained on; baselines are trained on it."),
     ] = None,
-    out: Annotated[Path | None, typer.Option("--out", "-o", help="Folder; by default NAME-audit.")] = None,
-    check: Annotated[bool, typer.Option("--check", help="Only look at the data, and say what was found.")] = False,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="Folder for the results; by default NAME-audit.")
+    ] = None,
+    check: Annotated[bool, typer.Option("--check", help="Only check the table, and print what was found.")] = False,
     radius: Annotated[
         float, typer.Option(help="Radius to certify at, in standard deviations, or in the units of --threat.")
     ] = 0.5,
     threat: common.ThreatFile = None,
     sensitive: Annotated[
         list[str] | None,
-        typer.Option(metavar="COLUMN", help="Ask whether answers depend on it; else on what --threat frees."),
+        typer.Option(
+            metavar="COLUMN",
+            help="Count the rows whose answer depends on it; by default the columns that --threat frees.",
+        ),
     ] = None,
     models: Annotated[
         list[str] | None,
-        typer.Option(metavar="MODEL", help="Compare only these: logistic, knn, base (LMNN), robust (chosen)."),
+        typer.Option(
+            metavar="MODEL",
+            help="Compare only logistic, knn, base (LMNN) or robust (chosen); may be given several times.",
+        ),
     ] = None,
     tune: common.Tune = "certified",
     neighbors: common.Neighbors = 3,
@@ -61,7 +69,7 @@ def audit_command(
     ] = 40,
     explain_row: Annotated[
         list[str] | None,
-        typer.Option(metavar="ROW", help="Explain these test rows, by number or name; may be repeated."),
+        typer.Option(metavar="ROW", help="Explain this test row, by number or name; may be given several times."),
     ] = None,
     seed: common.Seed = 0,
     jobs: common.Jobs = None,
@@ -109,7 +117,7 @@ def audit_command(
         result = audit(
             dataset, target=dataset.target_name, model=loaded, reference=trained_on,
             radius=radius, models=models, tune=tune, threat=moves, sensitive=sensitive or (),
-            n_neighbors=neighbors, n_draws=draws, class_weight=common.no_word(class_weight),
+            n_neighbors=neighbors, n_draws=draws, class_weight=common.none_or_value(class_weight),
             test_size=test_size, budget=budget, categorical=categorical or (),
             dates=dates or (), repairs=repairs, explain=explain_row or explain, random_state=seed, n_jobs=jobs,
             progress=progress,
@@ -173,11 +181,11 @@ def _print_result(result, summary: dict, paths: dict[str, Path]) -> None:
     headings = {f"Share of the test rows, radius {radius:g}": "left"}
     headings |= dict.fromkeys(("right", "balanced", "proven", "balanced ", "undecided", "median radius"), "right")
     rows = []
-    for key, own in result.accuracies().items():
-        name = f"always {own['label']}" if key == "majority" else result.methods[key]
+    for key, scores in result.accuracies().items():
+        name = f"always {scores['label']}" if key == "majority" else result.methods[key]
         kinds = ("accuracy", "balanced_accuracy", "certified", "balanced_certified", "undecided")
-        median = "-" if key == "majority" else _reach(own["median_radius"], extent)
-        rows.append([name, *(percent(own[kind]) for kind in kinds), median])
+        median = "-" if key == "majority" else _reach(scores["median_radius"], extent)
+        rows.append([name, *(percent(scores[kind]) for kind in kinds), median])
     print_table(headings, rows)
     print_line(summary["verdict"]["sentence"])
     for reason in summary["verdict"]["reasons"]:

@@ -11,7 +11,9 @@ from holdfast.cli import common
 
 @common.reports_errors
 def bench_command(context: typer.Context) -> None:
-    """Run the paper's experiments; needs a checkout of the project. All else goes to benchmarks.yang, by default run.
+    """Run the paper's experiments; needs a checkout of the project.
+
+    Arguments are passed on to `python -m benchmarks.yang`; options without an action are options of its action run.
 
     Examples:
 

@@ -57,43 +57,43 @@ def certify_command(
     with common.progress_bars(quiet=json) as progress:
         options: dict = {"budget": budget, "n_jobs": jobs, "progress": lambda n, of: progress("Certifying", n, of)}
         if moves is None:
-            found = certify_table(loaded, rows, y, **options)
+            certificate = certify_table(loaded, rows, y, **options)
         else:
             inner = split_encoder(loaded)[1]
-            found = certify(inner, with_names(rows.matrix, inner), y, threat=moves, **options)
+            certificate = certify(inner, with_names(rows.matrix, inner), y, threat=moves, **options)
     far, notes = data_notes(loaded, rows)
-    frame = common.number_rows(found.to_frame(), table, id)
+    frame = common.number_rows(certificate.to_frame(), table, id)
     for name, column in (("share", vote_share(loaded, rows)), ("far", far)):
         if column is not None:
             frame[name] = column
     if out is not None:
         common.write_frame(frame, out)
-    say = print_line if not common.is_stream(out) else print_error
-    stable = float((found.radius > radius).mean())
-    right = None if y is None else float(found.certified_accuracy(radii=radius))
+    print_total = print_line if not common.is_stream(out) else print_error
+    stable = float((certificate.radius > radius).mean())
+    right = None if y is None else float(certificate.certified_accuracy(radii=radius))
     if json:
-        totals = {"rows": len(found), "radius": radius, "hold": stable, "certified_accuracy": right, "file": out}
+        totals = {"rows": len(certificate), "radius": radius, "hold": stable, "certified_accuracy": right, "file": out}
         totals |= rows.to_dict() | ({"threat": allowed} if allowed else {})
-        print_json({**totals, "units": found.units, "certificates": frame.to_dict(orient="list")})
+        print_json({**totals, "units": certificate.units, "certificates": frame.to_dict(orient="list")})
         return
     print_notes([*rows.notes(), *notes, *allowed], err=common.is_stream(out))
-    say(f"{percent(stable)} of {len(found):,} predictions hold against any move up to {radius:g}.")
+    print_total(f"{percent(stable)} of {len(certificate):,} predictions hold against any move up to {radius:g}.")
     if right is not None:
-        say(f"{percent(right)} are right and hold: the certified accuracy.")
+        print_total(f"{percent(right)} are right and hold: the certified accuracy.")
     if common.is_stream(out):
         return
     labels = common.row_labels(frame)
-    print_line(f"Radii are in {found.units}; the least certain rows:")
+    print_line(f"Radii are in {certificate.units}; the least certain rows:")
     print_table(
         dict.fromkeys(("row", "prediction", "no move below", "a move that changes it"), "right"),
         [
             (
                 labels[row],
-                str(found.prediction[row]),
-                f"{found.radius[row]:.4g}",
-                f"{found.upper[row]:.4g}",
+                str(certificate.prediction[row]),
+                f"{certificate.radius[row]:.4g}",
+                f"{certificate.upper[row]:.4g}",
             )
-            for row in found.radius.argsort(kind="stable")[:_SHOWN]
+            for row in certificate.radius.argsort(kind="stable")[:_SHOWN]
         ],
     )
     print_line(f"All rows: {out}" if out is not None else "All rows: --out FILE, or --json.")

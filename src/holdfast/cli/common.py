@@ -21,7 +21,7 @@ from holdfast.cli.terminal import Warnings, print_error
 
 USER_ERROR = 1
 STANDARD_STREAM = "-"  # input or output
-_SECONDS = 10.0  # between signs of life where there is no terminal
+_SECONDS_BETWEEN_LINES = 10.0  # of progress, where there is no terminal
 
 Target = Annotated[str | None, typer.Option("--target", "-t", help="Column to predict; needed for tables.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON, for machines.")]
@@ -36,27 +36,34 @@ Categorical = Annotated[
 ]
 Dates = Annotated[
     list[str] | None,
-    typer.Option(metavar="COLUMN", help="Column of dates, to be days since 1970; may be given several times."),
+    typer.Option(metavar="COLUMN", help="Column of dates, read as days since 1970; may be given several times."),
 ]
-Id = Annotated[str | None, typer.Option("--id", metavar="COLUMN", help="Column that names the rows; no feature.")]
+Id = Annotated[
+    str | None, typer.Option("--id", metavar="COLUMN", help="Column that identifies the rows; not used as a feature.")
+]
 Missing = Annotated[
     list[str] | None,
-    typer.Option(metavar="VALUE", help="Value that stands for a missing one, as --missing=-999; several times."),
+    typer.Option(
+        metavar="VALUE", help="Value that stands for a missing one, as in --missing=-999; may be given several times."
+    ),
 ]
-Encoding = Annotated[str | None, typer.Option(help="Encoding of a text file; found by itself if not given.")]
-Decimal = Annotated[str | None, typer.Option(help="Sign before decimals, . or ,; found by itself if not given.")]
-Thousands = Annotated[str | None, typer.Option(help="Sign between thousands; found by itself if not given.")]
+Encoding = Annotated[str | None, typer.Option(help="Encoding of a text file; detected if not given.")]
+Decimal = Annotated[str | None, typer.Option(help="Decimal sign, . or ,; detected if not given.")]
+Thousands = Annotated[str | None, typer.Option(help="Thousands separator; detected if not given.")]
 DropSmall = Annotated[bool, typer.Option("--drop-small", help="Leave out classes with too few rows.")]
 MergeSmall = Annotated[bool, typer.Option("--merge-small", help="Merge classes with too few rows into one.")]
 DropDuplicates = Annotated[bool, typer.Option("--drop-duplicates", help="Leave out rows that repeat an earlier one.")]
 DropUnlabelled = Annotated[bool, typer.Option("--drop-unlabelled", help="Leave out rows without a label.")]
 Seed = Annotated[int, typer.Option(help="Random seed.", min=0)]
-Tune = Annotated[str, typer.Option(help="Choose by: certified (accuracy), accuracy, or none (fixed values).")]
+Tune = Annotated[
+    str, typer.Option(help="Choose parameters by certified accuracy (certified) or accuracy; none: fixed values.")
+]
 Neighbors = Annotated[int, typer.Option(help="Neighbours that vote, in plain k-NN and LMNN.")]
 ClassWeight = Annotated[
     str,
     typer.Option(
-        help="In the choice classes count alike (balanced), rows do (none), or auto: balanced if one is rare."
+        help="When choosing a model, every class counts alike (balanced), or every row (none); auto: balanced if a "
+        "class is rare."
     ),
 ]
 Draws = Annotated[int, typer.Option(help="Random settings tried for each family of models.")]
@@ -73,7 +80,9 @@ ThreatFile = Annotated[
     Path | None,
     typer.Option("--threat", help="TOML or JSON file: which columns may move, how far, at what cost.", dir_okay=False),
 ]
-Budget = Annotated[int, typer.Option(help="Nodes a row may take in the exact search.", min=0)]
+Budget = Annotated[
+    int, typer.Option(help="Nodes of the search tree that a row may take; more decide more rows.", min=0)
+]
 
 
 def reports_errors(command: Callable) -> Callable:
@@ -88,7 +97,7 @@ def reports_errors(command: Callable) -> Callable:
                 try:
                     result = command(*args, **kwargs)
                 finally:
-                    gathered.tell()
+                    gathered.print_note()
             sys.stdout.flush()  # here, so that a reader that has gone is noticed
             return result
         except KeyboardInterrupt:
@@ -129,8 +138,8 @@ def _fail(sentence: str, code: int) -> None:
 def progress_bars(quiet: bool = False, certifies: bool = True) -> Iterator[Callable[[str, int, int], None]]:
     """Show ``progress(stage, done, total)`` on standard error, unless ``quiet``: bars on a terminal, else lines.
 
-    Without a terminal a line tells every ten seconds what is being done. If the kernels, those of certificates or else
-    those of training, have yet to be compiled, say so: no bar moves meanwhile.
+    Without a terminal a line is printed every ten seconds. If the kernels (of certificates if ``certifies``, else of
+    training) have yet to be compiled, a notice says so, because no bar moves meanwhile.
     """
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
@@ -153,7 +162,7 @@ def progress_bars(quiet: bool = False, certifies: bool = True) -> Iterator[Calla
 
     with remembered() as stop_if_asked:
         if not shown and not quiet:
-            with lines_every(_SECONDS) as print_stage:
+            with lines_every(_SECONDS_BETWEEN_LINES) as print_stage:
 
                 def progress_line(stage: str, done: int, total: int) -> None:
                     stop_if_asked()
@@ -169,13 +178,13 @@ def progress_bars(quiet: bool = False, certifies: bool = True) -> Iterator[Calla
 def lines_every(seconds: float) -> Iterator[Callable[[str, int, int], None]]:
     """Print the latest stage on standard error every so many seconds; nothing if the work is done before."""
     latest: dict[str, str] = {"line": "starting"}
-    done, began = threading.Event(), time.monotonic()
+    finished, began = threading.Event(), time.monotonic()
 
     def progress(stage: str, done: int, total: int) -> None:
         latest["line"] = stage if total <= 1 else f"{stage}, {done} of {total}"
 
     def print_lines() -> None:
-        while not done.wait(seconds):
+        while not finished.wait(seconds):
             print_error(f"{latest['line']} ({time.monotonic() - began:.0f} s)")
 
     thread = threading.Thread(target=print_lines, daemon=True)
@@ -183,7 +192,7 @@ def lines_every(seconds: float) -> Iterator[Callable[[str, int, int], None]]:
     try:
         yield progress
     finally:
-        done.set()
+        finished.set()
         thread.join()
 
 
@@ -200,8 +209,8 @@ def _compiling_notice(certifies: bool) -> str | None:
     return compiling_notice([pair_forms, pair_squares])
 
 
-def no_word(value: str) -> str | None:
-    """None for the word "none"."""
+def none_or_value(value: str) -> str | None:
+    """An option's value; None for the word "none"."""
     return None if value == "none" else value
 
 

@@ -21,11 +21,13 @@ def explain_command(
         str | None, typer.Option("--target", "-t", help="Class to reach; by default any but the predicted one.")
     ] = None,
     threat: Annotated[
-        Path | None, typer.Option(help="File that says which changes are possible; by default all of the numbers.")
+        Path | None, typer.Option(help="TOML or JSON file: which changes are possible; by default of all numbers.")
     ] = None,
     n: Annotated[int, typer.Option("--n", help="Answers for each row, in different features.", min=1)] = 1,
-    max_features: Annotated[int | None, typer.Option(help="At most so many features change.", min=1)] = None,
-    slack: Annotated[float, typer.Option(help="The answer holds within this distance of the point.", min=0)] = 0.0,
+    max_features: Annotated[int | None, typer.Option(help="Change at most this many features.", min=1)] = None,
+    slack: Annotated[
+        float, typer.Option(help="The new answer must also hold within this distance of the changed row.", min=0)
+    ] = 0.0,
     out: Out = None,
     id: common.Id = None,
     encoding: common.Encoding = None,
@@ -71,26 +73,26 @@ def explain_command(
     names = matrix_names(loaded, rows.matrix.shape[1])
     with common.progress_bars(quiet=json) as progress:
         progress("Explaining", 0, 1)
-        found = counterfactuals(
+        answers = counterfactuals(
             inner, with_names(rows.matrix, inner), _label(loaded.classes_, target),
             threat=_threat(loaded, threat, names, frame), n=n, slack=slack, max_features=max_features, budget=budget,
             n_jobs=jobs,
         )  # fmt: skip
-    found = replace(found, columns=names) if encoder is None else in_table_columns(found, encoder)
+    answers = replace(answers, columns=names) if encoder is None else in_table_columns(answers, encoder)
     labels, ids = common.row_labels(common.number_rows(frame, frame, id)), row_names(frame, id)
-    entries = [_entry(entry_data(found, entry), int(row), ids) for entry, row in enumerate(found.row)]
+    entries = [_entry(entry_data(answers, entry), int(row), ids) for entry, row in enumerate(answers.row)]
     if out is not None:
         common.write_frame(_lines(entries), out)
     if json:
-        totals = {"rows": len(rows.matrix), "answers": int(found.valid.sum()), "closest": int(found.closest.sum())}
-        print_json({**totals, "norm": found.norm, "file": out, **rows.to_dict(), "counterfactuals": entries})
+        totals = {"rows": len(rows.matrix), "answers": int(answers.valid.sum()), "closest": int(answers.closest.sum())}
+        print_json({**totals, "norm": answers.norm, "file": out, **rows.to_dict(), "counterfactuals": entries})
         return
     print_notes(rows.notes())
     print_line(
-        f"{int(found.valid.sum()):,} answers for {len(rows.matrix):,} rows, each checked by the model; "
-        f"{int(found.closest.sum()):,} are proven to be the closest."
+        f"{int(answers.valid.sum()):,} answers for {len(rows.matrix):,} rows, each checked by the model; "
+        f"{int(answers.closest.sum()):,} are proven to be the closest."
     )
-    already = int((found.status[::n] == "already").sum())
+    already = int((answers.status[::n] == "already").sum())
     if already:
         print_line(f"{already:,} rows have that answer already.")
     for entry in [entry for entry in entries if entry["status"] != "already"][: _SHOWN * n]:
@@ -98,10 +100,10 @@ def explain_command(
     print_line(f"All changes: {out}" if out is not None else "All rows: --out FILE, or --json.")
 
 
-def _entry(told: dict, row: int, ids) -> dict:
+def _entry(fields: dict, row: int, ids) -> dict:
     """One answer with the number of its row in the table, and its name, if it has one."""
     named = {} if ids is None else {"id": ids[row]}
-    return {"row": row + 1, **named, **{key: value for key, value in told.items() if key != "row"}}
+    return {"row": row + 1, **named, **{key: value for key, value in fields.items() if key != "row"}}
 
 
 def _label(classes, target: str | None):
@@ -123,9 +125,9 @@ def _threat(model, path: Path | None, names: list[str], frame):
     encoder, inner = split_encoder(model)
     whole = [k for k, name in enumerate(names) if name in frame.columns and _is_whole(frame[name])]
     if path is not None:
-        given = common.read_threat(path, model)[0]
+        threat = common.read_threat(path, model)[0]
         missing = {"integer": whole or None, "unit": deviations(inner)}
-        return Threat(**given.get_params() | {name: v for name, v in missing.items() if getattr(given, name) is None})
+        return Threat(**threat.get_params() | {name: v for name, v in missing.items() if getattr(threat, name) is None})
     fixed = None if encoder is None else np.asarray(encoder.frozen_)
     return Threat(unit=deviations(inner), frozen=fixed, integer=whole or None)
 
@@ -140,7 +142,7 @@ def _is_whole(column) -> bool:
 
 
 def _lines(entries: list[dict]):
-    """One line for every change; one for a row without."""
+    """One line for every change, and one for every answer without changes."""
     from pandas import DataFrame
 
     about = [*(("row", "id") if "id" in entries[0] else ("row",)), "number", "prediction", "target", "status"]

@@ -15,7 +15,9 @@ def fit_command(
     data: Annotated[str, typer.Argument(help="Name of a data set (wine), a table in a file, or - for stdin.")],
     out: Annotated[Path, typer.Option("--out", "-o", help="The model file to write.")],
     target: common.Target = None,
-    base: Annotated[bool, typer.Option("--base", help="LMNN, in place of the best of all families of models.")] = False,
+    base: Annotated[
+        bool, typer.Option("--base", help="Train LMNN, and do not choose among families of models.")
+    ] = False,
     radius: Annotated[float, typer.Option(help="Radius to tune at, in standard deviations.")] = 0.5,
     tune: common.Tune = "certified",
     neighbors: common.Neighbors = 3,
@@ -58,7 +60,7 @@ def fit_command(
     with common.progress_bars(quiet=json, certifies=tune == "certified") as progress:
         model, settings, notes = train(
             dataset, robust=not base, radius=radius, tune=tune, n_neighbors=neighbors, n_draws=draws,
-            class_weight=common.no_word(class_weight),
+            class_weight=common.none_or_value(class_weight),
             categorical=categorical or (), dates=dates or (), random_state=seed, n_jobs=jobs, progress=progress,
             repairs=Repairs(drop_small, merge_small, drop_duplicates),
         )  # fmt: skip

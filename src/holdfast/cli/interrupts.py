@@ -33,10 +33,10 @@ def stops_at_once() -> Iterator[None]:
 
 @contextmanager
 def remembered() -> Iterator[Callable[[], None]]:
-    """Yield a function that raises ``KeyboardInterrupt`` if Ctrl-C was pressed before and nothing came of it.
+    """Yield a function that raises ``KeyboardInterrupt`` if Ctrl-C was pressed within the block and had no effect.
 
     The exception of a Ctrl-C is lost where Python code is called back from C, as while the compiler works. So long work
-    asks now and then.
+    calls the function now and then.
     """
     pressed: list[int] = []
 
@@ -44,18 +44,18 @@ def remembered() -> Iterator[Callable[[], None]]:
         pressed.append(number)
         raise KeyboardInterrupt
 
-    def ask() -> None:
+    def raise_if_pressed() -> None:
         if pressed and threading.current_thread() is threading.main_thread():
             raise KeyboardInterrupt
 
     main = threading.current_thread() is threading.main_thread()
     before = signal.getsignal(signal.SIGINT)
     if not main or before is not signal.default_int_handler:
-        yield ask
+        yield raise_if_pressed
         return
     signal.signal(signal.SIGINT, note)
     try:
-        yield ask
+        yield raise_if_pressed
     finally:
         signal.signal(signal.SIGINT, before)
 

@@ -63,7 +63,7 @@ def print_json(value) -> None:
 
 
 class Warnings:
-    """Gathers warnings, to tell them as one line at the end; to be ``warnings.showwarning``."""
+    """Collects warnings, and prints them as one line at the end; used as ``warnings.showwarning``."""
 
     def __init__(self) -> None:
         self._counts: dict[str, int] = {}
@@ -73,8 +73,8 @@ class Warnings:
         text = " ".join(str(message).split())
         self._counts[text] = self._counts.get(text, 0) + 1
 
-    def tell(self) -> None:
-        """Print what was warned of: the first of each kind, and how many more there were."""
+    def print_note(self) -> None:
+        """Print the first warning, and how many more there were."""
         if not self._counts:
             return
         first, *others = self._counts

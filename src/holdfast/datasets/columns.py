@@ -13,9 +13,9 @@ MISSING = "(missing)"  # the category of a missing word
 def as_columns(X, names: Sequence[str] | None = None) -> dict:
     """Name -> column, of a data frame or of a matrix, whose columns go by position."""
     if hasattr(X, "columns"):
-        found = [str(name) for name in X.columns]
-        if len(set(found)) < len(found):
-            raise ValueError(f"Two columns are named {next(n for n in found if found.count(n) > 1)!r}.")
+        headings = [str(name) for name in X.columns]
+        if len(set(headings)) < len(headings):
+            raise ValueError(f"Two columns are named {next(n for n in headings if headings.count(n) > 1)!r}.")
         return {str(name): X[name] for name in X.columns}
     X = np.asarray(X)
     if X.ndim != 2:
@@ -94,8 +94,8 @@ def unknown_categories(name: str, column, categories: Sequence[str]) -> list[Unk
     known, words = set(categories), words_of(column)
     unseen = np.array([word not in known for word in words], dtype=bool)
     gaps = unseen & np.array([word == MISSING for word in words], dtype=bool)
-    found = {"category": unseen & ~gaps, "gap": gaps}
-    return [_unknown(name, kind, column, words, mask) for kind, mask in found.items() if mask.any()]
+    masks = {"category": unseen & ~gaps, "gap": gaps}
+    return [_unknown(name, kind, column, words, mask) for kind, mask in masks.items() if mask.any()]
 
 
 def _unknown(name: str, kind: str, column, values, mask: np.ndarray) -> UnknownValues:

@@ -90,16 +90,16 @@ class TableEncoder(TransformerMixin, BaseEstimator):
                 self.feature_names_.append(name)
                 frozen.append(False)
             else:
-                found = sorted(set(words_of(column)))
-                if len(found) > MAX_CATEGORIES:
-                    example = next(word for word in found if word != MISSING)
+                categories = sorted(set(words_of(column)))
+                if len(categories) > MAX_CATEGORIES:
+                    example = next(word for word in categories if word != MISSING)
                     raise ValueError(
-                        f"Column {name!r} has {len(found)} different words, such as {example!r}: leave it out "
+                        f"Column {name!r} has {len(categories)} different words, such as {example!r}: leave it out "
                         "(--drop) if it only names rows."
                     )
-                self.categories_[name] = found
-                self.feature_names_ += [f"{name}={value}" for value in found]
-                frozen += [True] * len(found)
+                self.categories_[name] = categories
+                self.feature_names_ += [f"{name}={value}" for value in categories]
+                frozen += [True] * len(categories)
         self.frozen_ = np.array(frozen, dtype=bool)
         self.n_features_in_ = len(self.columns_)
         return self
@@ -143,8 +143,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         numbers, unknown = {}, []
         for name in self.columns_:
             if name in self.medians_:
-                numbers[name], found = finite_numbers(name, table[name])
-                unknown += found
+                numbers[name], unknown_here = finite_numbers(name, table[name])
+                unknown += unknown_here
             else:
                 unknown += unknown_categories(name, table[name], self.categories_[name])
         if unknown and not allow_unknown:

@@ -49,17 +49,17 @@ def load_dataset(name: str, data_dir=None) -> Dataset:
     entry = CATALOGUE[name]
     path = _local(entry.file or name, data_dir)
     if path is not None:
-        found = _from_file(path)
+        raw = _from_file(path)
     elif entry.builtin is not None:
-        found = _from_sklearn(entry)
+        raw = _from_sklearn(entry)
     elif entry.openml is not None:
-        found = _from_openml(name, entry)
+        raw = _from_openml(name, entry)
     else:
         raise FileNotFoundError(
             f"{name} is neither part of scikit-learn nor, in this form, at OpenML: put {entry.file or name}.npz "
             "(arrays X and y) into a folder and name it by data_dir or by the variable HOLDFAST_DATA."
         )
-    return _check(name, entry, found)
+    return _check(name, entry, raw)
 
 
 def _local(stem: str, data_dir) -> Path | None:
@@ -76,13 +76,13 @@ def _local(stem: str, data_dir) -> Path | None:
 def _from_file(path: Path) -> dict:
     if path.suffix == ".npz":
         try:
-            found = read_npz(path)
+            arrays = read_npz(path)
         except (zipfile.BadZipFile, zlib.error, EOFError, OSError, ValueError, KeyError) as broken:
             raise ValueError(f"{path} is damaged or not an .npz file ({broken}): fetch it anew.") from broken
-        missing = {"X", "y"} - set(found)
+        missing = {"X", "y"} - set(arrays)
         if missing:
-            raise ValueError(f"{path} lacks the array {' and '.join(sorted(missing))}; it has {', '.join(found)}.")
-        return {**found, "source": str(path.name)}
+            raise ValueError(f"{path} lacks the array {' and '.join(sorted(missing))}; it has {', '.join(arrays)}.")
+        return {**arrays, "source": str(path.name)}
     frame, _ = read_any(path, ReadOptions(), MAX_ROWS)
     target = next((t for t in _TARGETS if t in frame.columns), None)
     if target is None:
@@ -148,10 +148,10 @@ def _is_missing(value) -> bool:
     return value is None or value != value or type(value).__name__ == "NAType"
 
 
-def _check(name: str, entry: Entry, found: dict) -> Dataset:
+def _check(name: str, entry: Entry, raw: dict) -> Dataset:
     """Bring a set to the form of its catalogue entry, and refuse it if sizes or class counts differ."""
-    X, y = np.asarray(found["X"]), np.asarray(found["y"])
-    source = found["source"]
+    X, y = np.asarray(raw["X"]), np.asarray(raw["y"])
+    source = raw["source"]
     if X.ndim != 2 or y.shape != X.shape[:1]:
         raise ValueError(f"{name} from {source}: X has shape {X.shape} and y {y.shape}; one label a row is needed.")
     if X.dtype.kind not in "biuf":
@@ -176,8 +176,8 @@ def _check(name: str, entry: Entry, found: dict) -> Dataset:
             f"{name} from {source} has the class counts {found_counts}, but should have {entry.counts}: it is another "
             "set, or damaged."
         )
-    names = [str(f) for f in np.asarray(found.get("feature_names", [])).tolist()]
-    targets = [str(t) for t in np.asarray(found.get("target_names", [])).tolist()]
+    names = [str(f) for f in np.asarray(raw.get("feature_names", [])).tolist()]
+    targets = [str(t) for t in np.asarray(raw.get("target_names", [])).tolist()]
     return Dataset(
         name=name,
         X=X,
@@ -186,8 +186,8 @@ def _check(name: str, entry: Entry, found: dict) -> Dataset:
         target_names=targets if len(targets) == len(classes) else [str(c) for c in classes],
         description=entry.about,
         source=source,
-        train_idx=found.get("train_idx"),
-        test_idx=found.get("test_idx"),
+        train_idx=raw.get("train_idx"),
+        test_idx=raw.get("test_idx"),
         notes=notes,
     )
 

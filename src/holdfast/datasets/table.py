@@ -11,7 +11,7 @@ from holdfast.datasets.formats import ReadOptions, open_source, read_any
 from holdfast.datasets.formats.arrays import feature_names, read_plain_arrays
 from holdfast.datasets.formats.source import STDIN, import_pandas
 
-MAX_ROWS = 500_000
+MAX_ROWS = 500_000  # of a table that is read; longer ones are refused before they fill the memory
 
 
 def read_table(
@@ -41,7 +41,7 @@ def read_table(
     drop_unlabelled : bool, default=False
         Leave out rows without a label, which are refused otherwise.
     options : ReadOptions, optional
-        How the values are written, where that is not to be found out.
+        How the values are written; what is not given is detected.
     max_rows : int, default=500000
         A longer table is refused before it fills the memory.
 
@@ -56,8 +56,8 @@ def read_table(
     frame, notes = read_any(source, options or ReadOptions(), max_rows)
     name = "standard input" if str(path) == STDIN else Path(path).name
     stem = "table" if str(path) == STDIN else Path(path).name.removesuffix(".gz").rsplit(".", 1)[0]
-    found = frame_dataset(frame, target, name=name, drop=drop, id=id, drop_unlabelled=drop_unlabelled, notes=notes)
-    return replace(found, name=stem or name, source=name)
+    dataset = frame_dataset(frame, target, name=name, drop=drop, id=id, drop_unlabelled=drop_unlabelled, notes=notes)
+    return replace(dataset, name=stem or name, source=name)
 
 
 def frame_dataset(

@@ -57,12 +57,12 @@ class UnknownValues:
         }
 
 
-def describe_all(found: Sequence[UnknownValues]) -> str:
+def describe_all(values: Sequence[UnknownValues]) -> str:
     """All findings in one line; of very many columns, the first ones."""
-    text = "; ".join(each.describe() for each in found[:_MAX_LISTED])
-    return text + (f"; and {len(found) - _MAX_LISTED} more" if len(found) > _MAX_LISTED else "")
+    text = "; ".join(each.describe() for each in values[:_MAX_LISTED])
+    return text + (f"; and {len(values) - _MAX_LISTED} more" if len(values) > _MAX_LISTED else "")
 
 
-def count_rows(found: Sequence[UnknownValues]) -> int:
+def count_rows(values: Sequence[UnknownValues]) -> int:
     """The number of rows with at least one such value."""
-    return len(np.unique(np.concatenate([each.rows for each in found]))) if found else 0
+    return len(np.unique(np.concatenate([each.rows for each in values]))) if values else 0

@@ -76,12 +76,12 @@ def _program(question: Question, columns, u, members, outside, down, up, extra) 
     shape = (len(members), len(outside))
     for _ in range(_ROUNDS):
         pick = (np.arange(shape[0])[:, None] * shape[1] + active).ravel()
-        found = shortest(norm, np.vstack([A_all[pick], extra[0]]), np.append(b_all[pick], extra[1]), down, up).move
-        if found is None:
+        move = shortest(norm, np.vstack([A_all[pick], extra[0]]), np.append(b_all[pick], extra[1]), down, up).move
+        if move is None:
             return None
-        violated = (A_all @ found < b_all - 1e-9 * np.abs(b_all)).reshape(shape).any(axis=0)
+        violated = (A_all @ move < b_all - 1e-9 * np.abs(b_all)).reshape(shape).any(axis=0)
         fresh = np.setdiff1d(np.flatnonzero(violated), active)
         if not fresh.size:
-            return found
+            return move
         active = np.append(active, fresh[:_POINTS_AT_ONCE])
-    return found
+    return move

@@ -78,8 +78,8 @@ def counterfactuals(
         own. True: besides, an answer is no farther from the reference rows than 95 % of them are from each other, in
         the distance of the model (in units of the threat for a linear model). False: neither.
     reference : tuple (X_train, y_train), optional
-        The rows the model was fitted on: needed for scikit-learn's ``KNeighborsClassifier``, and for ``near_data=True``
-        where the model does not keep them.
+        The rows the model was fitted on, and their labels: needed for ``near_data=True`` where the model does not keep
+        them.
     rounding : float, default=0.01
         Numbers are rounded to as few digits as keep the answer, as long as its size grows by no more than this share; 0
         leaves them as they are.
@@ -157,10 +157,10 @@ def _answers(
     """n answers for each of some rows that can move in the same ways."""
 
     def solve(asked: Question, at: np.ndarray) -> Answers:
-        found = find_recoded(asked, rows[at], codes[at], targets[at], data, limit)
-        base = asked.base(found.points, rows[at])
-        points = shorten(asked, base, codes[at], targets[at], found.points, rounding)
-        return replace(found, points=points, size=asked.sizes(points, rows[at]))
+        answers = find_recoded(asked, rows[at], codes[at], targets[at], data, limit)
+        base = asked.base(answers.points, rows[at])
+        points = shorten(asked, base, codes[at], targets[at], answers.points, rounding)
+        return replace(answers, points=points, size=asked.sizes(points, rows[at]))
 
     first = solve(question, np.arange(len(rows)))
     answers = [first]
@@ -190,14 +190,14 @@ def target_codes(voter: Voter, target, m: int) -> np.ndarray:
     """The class that is asked for of each row, as a code; ``ANY`` if none is named."""
     if target is None:
         return np.full(m, ANY)
-    asked = np.asarray(target)
-    if asked.shape not in ((), (m,)):
-        raise ValueError(f"target must be a class, or one for each of the {m} rows; got shape {asked.shape}.")
+    labels = np.asarray(target)
+    if labels.shape not in ((), (m,)):
+        raise ValueError(f"target must be a class, or one for each of the {m} rows; got shape {labels.shape}.")
     known = voter.classes.tolist()
-    unknown = [label for label in np.unique(asked).tolist() if label not in known]
+    unknown = [label for label in np.unique(labels).tolist() if label not in known]
     if unknown:
         raise ValueError(f"target {unknown[0]!r} is none of the model's classes: {', '.join(map(str, known[:10]))}.")
-    return np.broadcast_to(np.searchsorted(voter.classes, asked), (m,)).astype(np.int64)
+    return np.broadcast_to(np.searchsorted(voter.classes, labels), (m,)).astype(np.int64)
 
 
 def _question(
@@ -221,22 +221,22 @@ def _result(
     points = np.stack([each.points for each in answers], axis=1).reshape(-1, rows.shape[1])
     row = np.repeat(np.arange(len(rows)), n)
     table = as_table(points, X, row, voter)
-    found = np.isfinite(points).all(axis=1)
+    has_point = np.isfinite(points).all(axis=1)
     answer = np.full(len(points), ANY)
-    if found.any():
-        answer[found] = np.searchsorted(voter.classes, voter.model.predict(table[found]))
-    asked, own = targets[row], codes[row]
-    right = found & np.where(asked == ANY, answer != own, answer == asked)
-    if (found & ~right).any():
-        points[found & ~right] = np.nan
+    if has_point.any():
+        answer[has_point] = np.searchsorted(voter.classes, voter.model.predict(table[has_point]))
+    wanted, predicted = targets[row], codes[row]
+    right = has_point & np.where(wanted == ANY, answer != predicted, answer == wanted)
+    if (has_point & ~right).any():
+        points[has_point & ~right] = np.nan
         table = as_table(points, X, row, voter)
     size = question.sizes(points, rows[row])
     lower = np.minimum(np.stack([each.lower for each in answers], axis=1).ravel(), size)
     labels = voter.classes.astype(object)
     d = voter.encoding.n_columns  # what follows are indicators of categories and gaps
-    known = np.where(right, answer, asked)
+    known = np.where(right, answer, wanted)
     if len(labels) == 2:  # any other class is the other one
-        known = np.where(known == ANY, 1 - own, known)
+        known = np.where(known == ANY, 1 - predicted, known)
     recoded = np.zeros((len(points), d), bool)  # columns of words: their numbers do not show a change
     for group in () if question.categories is None else question.categories.groups:
         if group.columns[0] < d:
@@ -250,7 +250,7 @@ def _result(
         lower_bound=lower,
         closest=right & meet(lower, size / (1.0 + rounding)),
         valid=right,
-        prediction=voter.classes[own],
+        prediction=voter.classes[predicted],
         target=np.array([None if code == ANY else labels[code] for code in known], dtype=object),
         original=X,
         values=points[:, :d],

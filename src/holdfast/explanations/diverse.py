@@ -34,8 +34,8 @@ def in_other_features(question: Question, first: Answers, earlier: list[np.ndarr
         at = np.flatnonzero(group.ravel() == number)
         if not mask.any():
             continue
-        found = solve(frozen_too(question, mask), at)
-        out.lower[at], out.points[at], out.size[at] = found.lower, found.points, found.size
+        closest = solve(frozen_too(question, mask), at)
+        out.lower[at], out.points[at], out.size[at] = closest.lower, closest.points, closest.size
     return out
 
 

@@ -35,16 +35,16 @@ def largest_score(question: Question, rows: np.ndarray, target: int) -> tuple[np
     held = question.held(problem.T[target] - problem.T[others])
     growth = rate[target] + rate[others]
     lower, step = np.zeros(len(rows)), np.full((len(rows), columns.shape[1]), np.nan)
-    for t, (u, own) in enumerate(zip(queries, error, strict=True)):
-        level, blur = u[others] - u[target], own[others] + own[target]
+    for t, (u, row_error) in enumerate(zip(queries, error, strict=True)):
+        level, blur = u[others] - u[target], row_error[others] + row_error[target]
         extra, limits = relation_rows(moves, rows[t])
         goal = np.concatenate([level + held + 2.0 * blur + 1e-12 * np.abs(level), limits])
-        found = shortest(norm, np.vstack([A, extra]), goal, down[t], up[t])
+        solution = shortest(norm, np.vstack([A, extra]), goal, down[t], up[t])
         needed = np.concatenate([level - blur + held * (1 - 1e-12), limits])
         bound = size_at_least(
-            norm, np.vstack([A, extra]), needed, np.append(growth, np.zeros(len(limits))), found, down[t], up[t]
+            norm, np.vstack([A, extra]), needed, np.append(growth, np.zeros(len(limits))), solution, down[t], up[t]
         )
         lower[t] = beta * bound
-        if found.move is not None:
-            step[t] = found.move
+        if solution.move is not None:
+            step[t] = solution.move
     return lower, rows + moves.spread(step, rows.shape[1])

@@ -67,13 +67,13 @@ class WithoutMajority:
                 near = size * _NEAR  # where nothing is seen below it, the search for less is over
                 if not waiting or lower >= near:
                     break
-                found = solve(
+                bounds = solve(
                     self.problem, query, np.array([waiting[0]]), x, fast=False, n_jobs=1, memory=effort.memory,
                     budget=replace(effort.budget, at=None if whole else near),
                 )  # fmt: skip
-                lower = max(lower, float(found.lower[0]))
-                if found.upper[0] < size:
-                    size, point = float(found.upper[0]), x[0] + found.delta[0]
+                lower = max(lower, float(bounds.lower[0]))
+                if bounds.upper[0] < size:
+                    size, point = float(bounds.upper[0]), x[0] + bounds.delta[0]
                     # A verdict stops at any victory below the size; the closest one takes a whole search.
                     waiting, whole = (waiting[1:], whole) if whole else (waiting, True)
                 else:

@@ -21,7 +21,7 @@ def places(
     that reach the points which vote for it.
     """
     voter, moves = question.voter, question.moves
-    found = np.full((count, *rows.shape), np.nan)
+    inputs = np.full((count, *rows.shape), np.nan)
     unit = 1.0 if moves.unit is None else moves.unit
     known = None if reference is None else voter.predict(reference)
     for aim in np.unique(aims):
@@ -34,23 +34,23 @@ def places(
                 moved = moves.enforce(candidates, np.broadcast_to(rows[t], candidates.shape))
                 # Where frozen features stay, the nearest of the data is not the data any more: by the size of the move.
                 order = np.argsort((((moved - rows[t]) / unit) ** 2).sum(axis=1), kind="stable")[:count]
-                found[: order.size, t] = moved[order]
+                inputs[: order.size, t] = moved[order]
         elif isinstance(voter, NeighborVoter) and voter.fold.after is None:
-            _map_back(question, rows, at, voter.points[voter.codes == aim], found)
-    yield from found
+            _map_back(question, rows, at, voter.points[voter.codes == aim], inputs)
+    yield from inputs
 
 
-def _map_back(question: Question, rows: np.ndarray, at: np.ndarray, points: np.ndarray, found: np.ndarray) -> None:
-    """Fill ``found`` with inputs that the fold takes to the nearest of the points."""
+def _map_back(question: Question, rows: np.ndarray, at: np.ndarray, points: np.ndarray, inputs: np.ndarray) -> None:
+    """Fill the array ``inputs`` with those that the fold takes to the nearest of the points."""
     moves, fold = question.moves, question.voter.fold
     free = moves.free(rows.shape[1])
     back = np.linalg.pinv(fold.before.W[:, free])
     for t in at:
         query = fold(rows[t : t + 1])
-        order = np.argsort(((points - query) ** 2).sum(axis=1), kind="stable")[: len(found)]
+        order = np.argsort(((points - query) ** 2).sum(axis=1), kind="stable")[: len(inputs)]
         moved = np.repeat(rows[t : t + 1], order.size, axis=0)
         moved[:, free] += (points[order] - query) @ back.T
-        found[: order.size, t] = moves.enforce(moved, np.broadcast_to(rows[t], moved.shape))
+        inputs[: order.size, t] = moves.enforce(moved, np.broadcast_to(rows[t], moved.shape))
 
 
 def walk(

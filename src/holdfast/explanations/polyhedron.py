@@ -44,14 +44,14 @@ def shortest(norm: Norm, A: np.ndarray, b: np.ndarray, down: np.ndarray, up: np.
     scale = np.where(scale > 0, scale, 1.0)
     A, b = A / scale[:, None], b / scale
     solve = _quadratic if norm.quadratic else _linear
-    found = solve(norm, A, b, down, up)
-    move = found.move
+    solution = solve(norm, A, b, down, up)
+    move = solution.move
     if move is not None:
         move = np.clip(move, -down, up)
         size = np.abs(A) @ np.abs(move) + np.abs(b)
         if (A @ move < b - _FEASIBLE * size).any():
             move = None
-    return Shortest(move, np.maximum(found.multipliers, 0.0) / scale, found.sides)
+    return Shortest(move, np.maximum(solution.multipliers, 0.0) / scale, solution.sides)
 
 
 def _quadratic(norm: Norm, A, b, down, up) -> Shortest:
@@ -89,23 +89,23 @@ def _linear(norm: Norm, A, b, down, up) -> Shortest:
         matrix = np.vstack([np.hstack([-A, np.zeros((rows, 1))]), np.hstack([eye, -one]), np.hstack([-eye, -one])])
         level = np.append(-b, np.zeros(2 * n))
         bounds = [*zip(map(_limit, -down), map(_limit, up), strict=True), (0.0, None)]
-    found = linprog(cost, A_ub=matrix, b_ub=level, bounds=bounds, method="highs")
-    feasible = found.status == 0
+    solution = linprog(cost, A_ub=matrix, b_ub=level, bounds=bounds, method="highs")
+    feasible = solution.status == 0
     if not feasible:  # the weights of the least violation, s with A e + s ≥ b, prove that there is no move
         violation = np.zeros((len(level), 1))
         violation[:rows] = -1.0
         cost, bounds = np.append(np.zeros(len(cost)), 1.0), [*bounds, (0.0, None)]
-        found = linprog(cost, A_ub=np.hstack([matrix, violation]), b_ub=level, bounds=bounds, method="highs")
-        if found.status != 0:
+        solution = linprog(cost, A_ub=np.hstack([matrix, violation]), b_ub=level, bounds=bounds, method="highs")
+        if solution.status != 0:
             return Shortest(None, np.zeros(rows), np.zeros(n))
-    x = found.x[: 2 * n] if isinstance(norm, L1) else found.x[:n]
+    x = solution.x[: 2 * n] if isinstance(norm, L1) else solution.x[:n]
     move = x[:n] - x[n:] if isinstance(norm, L1) else x
-    upper, lower = -found.upper.marginals, found.lower.marginals
+    upper, lower = -solution.upper.marginals, solution.lower.marginals
     if isinstance(norm, L1):
         sides = np.maximum(upper[:n], 0.0) - np.maximum(upper[n : 2 * n], 0.0)
     else:
         sides = np.maximum(upper[:n], 0.0) - np.where(np.isfinite(down), np.maximum(lower[:n], 0.0), 0.0)
-    return Shortest(move if feasible else None, -found.ineqlin.marginals[:rows], sides)
+    return Shortest(move if feasible else None, -solution.ineqlin.marginals[:rows], sides)
 
 
 def _limit(room: float) -> float | None:
@@ -113,7 +113,13 @@ def _limit(room: float) -> float | None:
 
 
 def size_at_least(
-    norm: Norm, A: np.ndarray, needed: np.ndarray, growth: np.ndarray, found: Shortest, down: np.ndarray, up: np.ndarray
+    norm: Norm,
+    A: np.ndarray,
+    needed: np.ndarray,
+    growth: np.ndarray,
+    solution: Shortest,
+    down: np.ndarray,
+    up: np.ndarray,
 ) -> float:
     """A bound on every move e of the box with ``a_i · e ≥ needed_i − growth_i ‖e‖``, from any weights (Lemma E2).
 
@@ -121,7 +127,7 @@ def size_at_least(
     ``(Σλa − sides) · e + Σλ growth ‖e‖ ≥ Σλ needed − Σ |side_i| room_i``. Without the sides, a sum that the whole box
     does not reach shows that there is no such move: infinite.
     """
-    weights, sides = found.multipliers, found.sides
+    weights, sides = solution.multipliers, solution.sides
     if not weights.any():
         return 0.0
     total = weights.sum()

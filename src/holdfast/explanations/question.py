@@ -110,8 +110,8 @@ class Question:
         return kept & self.moves.allows(points, rows)
 
     def _answered(self, points, rows, codes, targets) -> np.ndarray:
-        def right(found, at):
-            return np.where(targets[at] == ANY, found != codes[at], found == targets[at])
+        def right(codes_found, at):
+            return np.where(targets[at] == ANY, codes_found != codes[at], codes_found == targets[at])
 
         everyone = np.arange(len(points))
         good = right(self.voter.predict(points), everyone)

@@ -30,11 +30,11 @@ def find_recoded(
     out = Answers.none(question, rows, codes, targets)
     out.lower[:] = np.inf
     for part, owner, places in categories.blocks(rows, _PLACES):
-        some = np.arange(part.start, part.stop)
-        some = some[out.size[some] > 0]
+        unanswered = np.arange(part.start, part.stop)
+        unanswered = unanswered[out.size[unanswered] > 0]
         possible = possible_places(question.moves, categories.columns, rows[part][owner], places)
         owner, places = owner[possible] + part.start, places[possible]
-        owner, places = np.concatenate([some, owner]), np.vstack([rows[some], places])
+        owner, places = np.concatenate([unanswered, owner]), np.vstack([rows[unanswered], places])
         _over_places(out, _places(out, owner, places, categories, max_features), reference)
     out.lower = np.minimum(out.lower, out.size)
     return out
@@ -67,9 +67,9 @@ def _places(out: Answers, owner: np.ndarray, rows: np.ndarray, categories: Categ
     allowed &= spent <= max_features
     owner, rows, spent = owner[allowed], rows[allowed], spent[allowed]
     codes = out.question.voter.predict(rows) if len(rows) else np.empty(0, np.int64)
-    asked, own = out.targets[owner], out.codes[owner]
+    wanted, before = out.targets[owner], out.codes[owner]
     # Where another class is seen at once, any other class has been reached: stay there.
-    targets = np.where((asked == ANY) & (codes != own), codes, asked)
+    targets = np.where((wanted == ANY) & (codes != before), codes, wanted)
     order = np.argsort(spent, kind="stable")
     return _Places(owner, rows, codes, targets, max_features - spent).at(order)
 
@@ -96,16 +96,16 @@ def _over_places(out: Answers, places: _Places, reference) -> None:
     first = np.append(True, np.diff(places.owner[order]) > 0)
     turn = np.arange(order.size) - np.flatnonzero(first)[np.cumsum(first) - 1]  # place by place of each row
     for k in range(min(int(turn.max()) + 1, _SOLVED)):
-        some = order[turn == k]
-        some = some[bounds[some] < out.size[places.owner[some]]]
-        for left in np.unique(places.left[some]):
-            at = some[places.left[some] == left]
-            asked = places.at(at)
-            found = find_sparse(question, asked.rows, asked.codes, asked.targets, reference, int(left))
-            bounds[at] = np.maximum(bounds[at], found.lower)
-            closer = found.size < out.size[asked.owner]
-            t = asked.owner[closer]
-            out.points[t], out.size[t] = found.points[closer], found.size[closer]
+        tried = order[turn == k]
+        tried = tried[bounds[tried] < out.size[places.owner[tried]]]
+        for left in np.unique(places.left[tried]):
+            at = tried[places.left[tried] == left]
+            chosen = places.at(at)
+            closest = find_sparse(question, chosen.rows, chosen.codes, chosen.targets, reference, int(left))
+            bounds[at] = np.maximum(bounds[at], closest.lower)
+            closer = closest.size < out.size[chosen.owner]
+            t = chosen.owner[closer]
+            out.points[t], out.size[t] = closest.points[closer], closest.size[closer]
     np.minimum.at(out.lower, places.owner, bounds)
 
 

@@ -44,9 +44,9 @@ class Answers:
     def none(cls, question: Question, rows: np.ndarray, codes: np.ndarray, targets: np.ndarray) -> "Answers":
         """No answers yet; rows that are answers themselves have one of size 0."""
         m = len(rows)
-        found = cls(question, rows, codes, targets, np.zeros(m), np.full(rows.shape, np.nan), np.full(m, np.inf))
-        found.offer(np.flatnonzero(targets == codes), rows[targets == codes])
-        return found
+        answers = cls(question, rows, codes, targets, np.zeros(m), np.full(rows.shape, np.nan), np.full(m, np.inf))
+        answers.offer(np.flatnonzero(targets == codes), rows[targets == codes])
+        return answers
 
     @property
     def open(self) -> np.ndarray:
@@ -129,13 +129,13 @@ def _raise_bound(answers: Answers, at: np.ndarray, radius: np.ndarray) -> None:
     answers.lower[at] = np.maximum(answers.lower[at], radius + slack)
 
 
-def _take_bracket(answers: Answers, at: np.ndarray, found: Bracket, start: np.ndarray) -> None:
+def _take_bracket(answers: Answers, at: np.ndarray, bracket: Bracket, start: np.ndarray) -> None:
     """Bounds and witnesses of the certificate: an answer is a change, so the radius bounds it."""
     question = answers.question
-    _raise_bound(answers, at, found.radius)
-    start[at] = found.adversarial
+    _raise_bound(answers, at, bracket.radius)
+    start[at] = bracket.adversarial
     if question.slack == 0:
-        answers.offer(at, found.adversarial)
+        answers.offer(at, bracket.adversarial)
 
 
 def _linear(answers: Answers) -> None:
@@ -148,10 +148,10 @@ def _linear(answers: Answers) -> None:
         return  # the certificate has said it all
     least, bounded = np.full(len(answers.rows), np.inf), np.zeros(len(answers.rows), bool)
     for target in range(len(voter.classes)):
-        asked = answers.targets == target
+        wants_target = answers.targets == target
         if question.slack > 0:  # else the certificate has the closest of the other classes
-            asked |= (answers.targets == ANY) & (answers.codes != target)
-        at = np.flatnonzero(asked & (answers.size > 0))
+            wants_target |= (answers.targets == ANY) & (answers.codes != target)
+        at = np.flatnonzero(wants_target & (answers.size > 0))
         if at.size:
             lower, points = largest_score(question, answers.rows[at], target)
             least[at] = np.minimum(least[at], lower)
@@ -174,16 +174,16 @@ def _one_class(answers: Answers, start: np.ndarray) -> None:
         if voter.n_neighbors == 1:
             _take_bracket(answers, at, question.bounds(answers.rows[at], against_the_rest(voter, int(target))), start)
             continue
-        found = with_majority(question, answers.rows[at], int(target))
-        answers.offer(at, found.adversarial)
-        start[at] = np.where(np.isfinite(found.adversarial), found.adversarial, start[at])
+        majority = with_majority(question, answers.rows[at], int(target))
+        answers.offer(at, majority.adversarial)
+        start[at] = np.where(np.isfinite(majority.adversarial), majority.adversarial, start[at])
         if voter.fold.after is not None or voter.encoding.warps:
             continue
         minority = WithoutMajority(question, answers.rows[at], int(target))
         for t, row in enumerate(at):
-            size = min(answers.size[row], found.radius[t])
+            size = min(answers.size[row], majority.radius[t])
             lower, point = minority.bound(t, int(answers.codes[row]), start[row], size)
-            _raise_bound(answers, at[t : t + 1], np.array([min(lower, found.radius[t])]))
+            _raise_bound(answers, at[t : t + 1], np.array([min(lower, majority.radius[t])]))
             if np.isfinite(point).all():
                 answers.offer(at[t : t + 1], point[None])
 

@@ -45,10 +45,10 @@ def find_sparse(
 def _all_subsets(out: Answers, subsets: Sequence[tuple], search: Search) -> None:
     """Every set, by growing bound."""
     question, m = out.question, len(out.rows)
-    asked = [frozen_too(question, _all_but(subset, out.rows.shape[1])) for subset in subsets]
+    questions = [frozen_too(question, _all_but(subset, out.rows.shape[1])) for subset in subsets]
     fast = replace(question.effort, fast=True, witness=False)
     # An answer is a change, so the certificate bounds it; a set of features is a smaller set of moves.
-    bounds = np.array([each.bounds(out.rows, effort=fast).radius for each in asked])
+    bounds = np.array([each.bounds(out.rows, effort=fast).radius for each in questions])
     bounds[:, out.targets == out.codes] = 0.0
     order = np.argsort(bounds, axis=0, kind="stable")
     for turn in range(min(len(subsets), _SOLVED)):
@@ -56,9 +56,9 @@ def _all_subsets(out: Answers, subsets: Sequence[tuple], search: Search) -> None
         left = np.flatnonzero(bounds[pick, np.arange(m)] < out.size)
         for subset in np.unique(pick[left]):
             at = left[pick[left] == subset]
-            found = search(asked[subset], at)
-            bounds[subset, at] = np.maximum(bounds[subset, at], found.lower)
-            out.offer(at, found.points)
+            answers = search(questions[subset], at)
+            bounds[subset, at] = np.maximum(bounds[subset, at], answers.lower)
+            out.offer(at, answers.points)
         if not left.size:
             break
     out.lower = bounds.min(axis=0)
@@ -68,11 +68,11 @@ def _by_elimination(out: Answers, free: np.ndarray, max_features: int, search: S
     """Solve, keep the half that moves most, and solve again, until few enough are left."""
     d = out.rows.shape[1]
     everyone = np.arange(len(out.rows))
-    found = search(out.question, everyone)
-    out.lower = found.lower
+    answers = search(out.question, everyone)
+    out.lower = answers.lower
     unit = np.ones(d) if out.question.moves.unit is None else out.question.moves.unit
     kept = {tuple(free): everyone}
-    points = found.points
+    points = answers.points
     while kept:
         smaller: dict[tuple, list[int]] = {}
         for features, at in kept.items():

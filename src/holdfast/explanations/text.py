@@ -39,38 +39,38 @@ def as_given(value, digits: int | None = None) -> str:
     return exact_number(float(value if digits is None else f"{value:.{digits}g}"))
 
 
-def entry_sentence(found: "Counterfactuals", entry: int, listed: int = _LISTED) -> str:
+def entry_sentence(answers: "Counterfactuals", entry: int, listed: int = _LISTED) -> str:
     """``to be benign instead of malignant: worst radius 17.9 → 16.2; no smaller change can do it``."""
-    before, target = found.prediction[entry], found.target[entry]
-    if found.status[entry] == "already":
+    before, target = answers.prediction[entry], answers.target[entry]
+    if answers.status[entry] == "already":
         return printable(f"it is {before} already")
     aim = f"to be {target} instead of {before}" if target is not None else f"to be anything but {before}"
-    return printable(f"{aim}: {change_text(found, entry, listed)}")
+    return printable(f"{aim}: {change_text(answers, entry, listed)}")
 
 
-def change_text(found: "Counterfactuals", entry: int, listed: int = _LISTED) -> str:
+def change_text(answers: "Counterfactuals", entry: int, listed: int = _LISTED) -> str:
     """``worst radius 17.9 → 16.2; no smaller change can do it``: the largest changes, and what is proven."""
-    if found.status[entry] != "found":
-        return proof_text(found, entry)
-    changes = found.changed(entry)
-    told = ", ".join(f"{name} {as_given(old, 6)} → {as_given(to)}" for name, old, to in changes[:listed])
+    if answers.status[entry] != "found":
+        return proof_text(answers, entry)
+    changes = answers.changed(entry)
+    text = ", ".join(f"{name} {as_given(old, 6)} → {as_given(to)}" for name, old, to in changes[:listed])
     left = len(changes) - listed
     if left > 0:
-        told += f" and {left} smaller change{'s' if left > 1 else ''}"
-    return printable(f"{told}; {proof_text(found, entry)}")
+        text += f" and {left} smaller change{'s' if left > 1 else ''}"
+    return printable(f"{text}; {proof_text(answers, entry)}")
 
 
-def proof_text(found: "Counterfactuals", entry: int, possible: str = "possible change") -> str:
+def proof_text(answers: "Counterfactuals", entry: int, possible: str = "possible change") -> str:
     """What is proven: ``no smaller change can do it``.
 
     Parameters
     ----------
-    found : Counterfactuals
+    answers : Counterfactuals
     entry : int
     possible : str
         What was looked for, where it is proven not to be there.
     """
-    status, size, lower = found.status[entry], found.size[entry], found.lower_bound[entry]
+    status, size, lower = answers.status[entry], answers.size[entry], answers.lower_bound[entry]
     if status == "already":
         return "no change is needed"
     if status == "impossible":
@@ -81,6 +81,6 @@ def proof_text(found: "Counterfactuals", entry: int, possible: str = "possible c
         return "no number has to change"
     if meet(lower, size):
         return "no smaller change can do it"
-    if found.closest[entry]:
-        return f"no change smaller by more than {percent(found.rounding, 0)} can do it"
+    if answers.closest[entry]:
+        return f"no change smaller by more than {percent(answers.rounding, 0)} can do it"
     return f"a change of size {number(size)}; none below {number(lower)} can do it"

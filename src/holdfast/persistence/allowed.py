@@ -65,7 +65,7 @@ def estimator_types() -> set[str]:
 
 def unknown_types(schema) -> list[str]:
     """Names of types, anywhere in a skops schema, that are not allowed, or not to be rebuilt in this way."""
-    rebuilds, found = {**_REBUILDS, "ObjectNode": estimator_types()}, set()
+    rebuilds, unknown = {**_REBUILDS, "ObjectNode": estimator_types()}, set()
     waiting = [schema]
     while waiting:
         node = waiting.pop()
@@ -75,6 +75,6 @@ def unknown_types(schema) -> list[str]:
             if {"__loader__", "__class__", "__module__"} & node.keys():
                 name = f"{node.get('__module__')}.{node.get('__class__')}"
                 if name not in rebuilds.get(str(node.get("__loader__")), ()):
-                    found.add(name)
+                    unknown.add(name)
             waiting += node.values()
-    return sorted(found)
+    return sorted(unknown)

@@ -21,23 +21,24 @@ def check_encoder(step: OneHotEncoder | OrdinalEncoder) -> None:
 
     The encoder is fitted again from its own categories, and must come out the same.
     """
-    name, found = type(step).__name__, step.categories_
+    name, categories = type(step).__name__, step.categories_
     if getattr(step, "min_frequency", None) is not None or getattr(step, "max_categories", None) is not None:
         raise ValueError(
             f"{name}: min_frequency and max_categories cannot be in a model file, since the counts of categories are "
             "not kept: merge rare categories before."
         )
-    if not isinstance(found, list) or not found:
+    if not isinstance(categories, list) or not categories:
         raise ValueError(f"{name}: categories_ must be a list of arrays: {ADVICE}.")
-    check_features(name, step, len(found))
-    for values in found:
+    check_features(name, step, len(categories))
+    for values in categories:
         if not isinstance(values, np.ndarray) or values.ndim != 1 or not values.size:
             raise ValueError(f"{name}: categories_ must be a list of arrays of one dimension: {ADVICE}.")
         _check_values(name, "categories_", values)
         if len({key(value) for value in values}) < len(values):
             raise ValueError(f"{name}: categories_ must not name a value twice: {ADVICE}.")
-    again = clone(step).set_params(categories=found)
-    again.fit(as_rows([as_column([values[0]], values) for values in found], getattr(step, "feature_names_in_", None)))
+    again = clone(step).set_params(categories=categories)
+    first_values = [as_column([values[0]], values) for values in categories]
+    again.fit(as_rows(first_values, getattr(step, "feature_names_in_", None)))
     for attribute in sorted(vars(again).keys() | vars(step).keys()):
         if attribute != "categories" and not _same(getattr(step, attribute, None), getattr(again, attribute, None)):
             raise ValueError(f"{name}: {attribute} does not agree with categories_: {ADVICE}.")
@@ -45,15 +46,15 @@ def check_encoder(step: OneHotEncoder | OrdinalEncoder) -> None:
 
 def check_imputer(step: SimpleImputer) -> None:
     """Refuse what is filled in if it is no plain value, and an indicator of other columns."""
-    found = np.asarray(step.statistics_)
-    if found.ndim != 1 or not found.size:
+    fill_values = np.asarray(step.statistics_)
+    if fill_values.ndim != 1 or not fill_values.size:
         raise ValueError(f"SimpleImputer: statistics_ must have a value for each column: {ADVICE}.")
-    check_features("SimpleImputer", step, len(found))
-    _check_values("SimpleImputer", "statistics_", found)
+    check_features("SimpleImputer", step, len(fill_values))
+    _check_values("SimpleImputer", "statistics_", fill_values)
     _check_values("SimpleImputer", "missing_values", [step.missing_values])
     if (step.indicator_ is not None) != bool(step.add_indicator):
         raise ValueError(f"SimpleImputer: indicator_ must be there if add_indicator is: {ADVICE}.")
-    if step.indicator_ is not None and step.indicator_.n_features_in_ != len(found):
+    if step.indicator_ is not None and step.indicator_.n_features_in_ != len(fill_values):
         raise ValueError(f"SimpleImputer: indicator_ must have as many columns as statistics_: {ADVICE}.")
 
 

@@ -156,7 +156,7 @@ def _encoder(encoder: TableEncoder) -> None:
     columns, medians, categories = encoder.columns_, encoder.medians_, encoder.categories_
     if not (isinstance(columns, list) and isinstance(medians, dict) and isinstance(categories, dict)):
         raise ValueError(f"TableEncoder: columns_ must be a list, medians_ and categories_ dicts: {ADVICE}.")
-    words = [*columns, *(value for found in categories.values() for value in found)]
+    words = [*columns, *(value for values in categories.values() for value in values)]
     if not all(isinstance(word, str) for word in words) or len(set(columns)) < len(columns):
         raise ValueError(f"TableEncoder: columns_ and categories_ must be words, no column twice: {ADVICE}.")
     if set(medians) & set(categories) or set(columns) != set(medians) | set(categories):
@@ -164,8 +164,8 @@ def _encoder(encoder: TableEncoder) -> None:
     wrong = [v for v in medians.values() if not isinstance(v, Real) or isinstance(v, bool) or not isfinite(v)]
     if wrong:
         raise ValueError(f"TableEncoder: medians_ must be finite numbers; got {short(wrong[0])}: {ADVICE}.")
-    for found in categories.values():
-        if not isinstance(found, list) or not found or len(set(found)) < len(found):
+    for values in categories.values():
+        if not isinstance(values, list) or not values or len(set(values)) < len(values):
             raise ValueError(f"TableEncoder: categories_ must be lists of words, none twice: {ADVICE}.")
     names, frozen = [], []
     for column in columns:

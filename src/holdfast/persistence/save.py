@@ -89,11 +89,11 @@ def _advice(unknown: list[str]) -> str:
 
 def _names_and_classes(model) -> dict:
     """Feature names and classes, where the model has them."""
-    found: dict = {}
+    entries: dict = {}
     first, last = (model[0], model[-1]) if isinstance(model, Pipeline) else (model, model)
     names = getattr(first, "columns_", getattr(first, "feature_names_in_", None))
     if names is not None:
-        found["feature_names"] = [str(name) for name in names]
+        entries["feature_names"] = [str(name) for name in names]
     if hasattr(last, "classes_"):
-        found["classes"] = last.classes_.tolist()
-    return found
+        entries["classes"] = last.classes_.tolist()
+    return entries

@@ -65,7 +65,7 @@ def _validate(model, rebuild: bool) -> None:
             if isinstance(part, kind):
                 check(part)
                 break
-    _try(steps)
+    _pass_a_row(steps)
 
 
 def _steps(model) -> Iterator[BaseEstimator]:
@@ -127,11 +127,11 @@ def _has_been_fitted(part: BaseEstimator) -> bool:
     return any(name.endswith("_") and not name.startswith("_") for name in vars(part))
 
 
-def _try(steps: list[BaseEstimator]) -> None:
-    """Pass a row through the steps: what fails here would fail at predict, and without a sentence."""
+def _pass_a_row(steps: list[BaseEstimator]) -> None:
+    """Pass a row through the steps: what fails here would fail in ``predict``, with a message that explains less."""
     if not steps or isinstance(steps[0], LabelEncoder):
         return
-    rows = _a_row(steps)
+    rows = _sample_row(steps)
     *before, last = steps
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
@@ -143,14 +143,14 @@ def _try(steps: list[BaseEstimator]) -> None:
                 f"{ADVICE}."
             )
         if isinstance(last, VotingClassifier):
-            return  # it says whether it is valid, and predict would compile
+            return  # its own check has passed, and predict would compile kernels
         if hasattr(last, "predict"):
             last.predict(rows)
         elif hasattr(last, "transform"):
             last.transform(rows)
 
 
-def _a_row(steps: list[BaseEstimator]):
+def _sample_row(steps: list[BaseEstimator]):
     """A row that the steps should take."""
     step = steps[0]
     if isinstance(step, _TABLES):

@@ -6,10 +6,10 @@ from importlib.metadata import PackageNotFoundError, version
 
 def versions() -> dict[str, str]:
     """Versions of Python, of this package and of those that results depend on."""
-    found = {"python": platform.python_version()}
+    numbers = {"python": platform.python_version()}
     for name in ("holdfast", "numpy", "scipy", "scikit-learn", "numba", "skops"):
         try:
-            found[name] = version(name)
+            numbers[name] = version(name)
         except PackageNotFoundError:
             continue
-    return found
+    return numbers

@@ -9,12 +9,15 @@ from holdfast.numerics.formatting import number, percent
 from holdfast.report.figures import accuracy_curve, heat_map, histograms, lines
 from holdfast.report.summary_format import check_summary, units_of
 
-PARTS = ("report", "counterfactuals")  # templates with a style and a script; each is a section but for the first
+PARTS = ("report", "counterfactuals")  # the page and a section of it: templates with a style and a script of their own
 
-# Names that models are called by, explained where they are used; -PL is the perturbation loss.
+# Parts of the names of models -> what they mean; the report explains those that occur in it.
 FAMILIES = (
     ("PNCA", "Prototypes: a few learned points stand for each class, and the nearest decides. temperature: how softly "
              "the nearest is chosen in training."),
+    ("margin LVQ", "Prototypes: a few learned points stand for each class, and the nearest decides. They are placed so "
+                   "that many training rows are right and proven at the radius. temperature: how far from a border a "
+                   "row still counts in training, as a share of the radius."),
     ("CAP", "Neighbours under a learned distance that is kept to few directions (a cap on the others)."),
     ("SCML", "Neighbours under a learned distance that is a sum of few directions, found near the data."),
     ("-PL", "With the perturbation loss: training asks for room around each row, in the units of the columns, before a "
@@ -78,8 +81,8 @@ def _unbroken(value):
 def _seconds(summary: dict) -> dict:
     """What took a tenth of a second or more, by the names of the models."""
     names = {model["key"]: model["method"] for model in summary["models"]}
-    told = {" ".join(names.get(word, word) for word in key.split(" ")): s for key, s in summary["seconds"].items()}
-    return {key: f"{s:.1f}" for key, s in told.items() if s is not None and s >= 0.1}
+    named = {" ".join(names.get(word, word) for word in key.split(" ")): s for key, s in summary["seconds"].items()}
+    return {key: f"{s:.1f}" for key, s in named.items() if s is not None and s >= 0.1}
 
 
 def _script_data(summary: dict) -> dict:

@@ -78,24 +78,24 @@ def render_markdown(summary: dict) -> str:
 
 def counterfactual_lines(summary: dict) -> list[str]:
     """What would have to change, of the least and the most certain rows."""
-    found = summary.get("counterfactuals")
-    if not found:
+    explained = summary.get("counterfactuals")
+    if not explained:
         return []
-    method = next(model["method"] for model in summary["models"] if model["key"] == found["model"])
+    method = next(model["method"] for model in summary["models"] if model["key"] == explained["model"])
     lines = [
         "",
         f"## What would have to change ({escape(method)})",
         "",
-        f"The smallest changes{' within the range of the training rows' if found['within_data'] else ''}, for "
-        f"{len(found['rows'])} of {found['of']} test rows. {found['closest']} of {found['answers']} are proven to be "
-        f"the smallest, to {percent(found['rounding'], 0)}.",
+        f"The smallest changes{' within the range of the training rows' if explained['within_data'] else ''}, for "
+        f"{len(explained['rows'])} of {explained['of']} test rows. {explained['closest']} of {explained['answers']} "
+        f"are proven to be the smallest, to {percent(explained['rounding'], 0)}.",
     ]
-    for title, places in (("The least certain rows", found["least"]), ("The most certain rows", found["most"])):
+    for title, places in (("The least certain rows", explained["least"]), ("The most certain rows", explained["most"])):
         if not places:
             continue
         lines += ["", f"{title}:", ""]
         for place in places:
-            each = found["rows"][place]
+            each = explained["rows"][place]
             named = f" ({escape(each['id'])})" if each["id"] is not None else ""
             alone = each["single"]["sentence"] if each["single"] and each["status"] != "already" else ""
             single = f" {escape(alone[0].upper() + alone[1:])}." if alone else ""

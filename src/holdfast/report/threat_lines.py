@@ -8,8 +8,8 @@ from holdfast.report.summary_format import units_of
 
 def allowed_lines(summary: dict, escape: Callable[[object], str]) -> list[str]:
     """The section "What was allowed to move"; nothing if the summary has none."""
-    told = summary.get("threat")
-    return ["", "## What was allowed to move", "", *(f"- {escape(s)}" for s in told["sentences"])] if told else []
+    threat = summary.get("threat")
+    return ["", "## What was allowed to move", "", *(f"- {escape(s)}" for s in threat["sentences"])] if threat else []
 
 
 def dependence_lines(summary: dict, escape: Callable[[object], str]) -> list[str]:

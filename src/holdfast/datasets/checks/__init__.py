@@ -1,4 +1,4 @@
-"""The look at a table before anything is trained: one small module per kind of finding, and the list of them."""
+"""Checks of a table before anything is trained: one small module per kind of finding, and the list of them."""
 
 from collections.abc import Callable, Iterator, Sequence
 
@@ -41,15 +41,15 @@ def check_dataset(dataset: Dataset, categorical: Sequence[str] = (), dates: Sequ
     ----------
     dataset : Dataset
     categorical, dates : sequence of str
-        Columns that the user has declared, which are not remarked on.
+        Columns that the user has declared, about which there are no findings.
 
     Returns
     -------
     list of Finding
     """
     table = TableView(dataset.frame, dataset.labels, dataset.target_name, tuple(categorical), tuple(dates))
-    found = [finding for check in CHECKS for finding in check(table)]
-    decided = {(f.column, f.fatal) for f in found if f.fatal and f.column is not None}
-    found = [f for f in found if f.fatal or (f.column, True) not in decided]  # one decision a column
-    dropped = {f.column for f in found if f.flag.startswith("--drop ")}
-    return [f for f in found if f.kind != "code" or f.column not in dropped]  # what is left out needs no other flag
+    findings = [finding for check in CHECKS for finding in check(table)]
+    decided = {(f.column, f.fatal) for f in findings if f.fatal and f.column is not None}
+    findings = [f for f in findings if f.fatal or (f.column, True) not in decided]  # one decision a column
+    dropped = {f.column for f in findings if f.flag.startswith("--drop ")}
+    return [f for f in findings if f.kind != "code" or f.column not in dropped]  # what is left out needs no other flag

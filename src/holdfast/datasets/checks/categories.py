@@ -1,4 +1,4 @@
-"""Columns of words with more categories than the rows can bear: names, free text, dates, badly written numbers."""
+"""Columns of words with too many categories for the number of rows: names, free text, dates, badly written numbers."""
 
 import re
 from collections.abc import Iterator

@@ -7,7 +7,7 @@ import numpy as np
 from holdfast.datasets.checks.finding import Finding, flag_for
 from holdfast.datasets.checks.table_view import TableView
 
-_FEW = 5  # values a code may have to be remarked on; counts of things have more
+_FEW = 5  # different values, at most, of a column that is reported as a code; counts of things have more
 
 
 def check_codes(table: TableView) -> Iterator[Finding]:

@@ -1,4 +1,4 @@
-"""Rows that occur twice: in the test part they are remembered, not predicted."""
+"""Rows that occur twice: a test row that also is a training row is no test of the model."""
 
 from collections.abc import Iterator
 

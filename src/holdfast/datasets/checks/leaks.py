@@ -28,8 +28,8 @@ def check_leaks(table: TableView) -> Iterator[Finding]:
     for name in list(table.frame.columns)[:_MAX_COLUMNS]:
         column = _as_numbers(table.frame[name].iloc[rows])
         tree = DecisionTreeClassifier(max_depth=_DEPTH + int(np.log2(len(classes))), min_samples_leaf=3, random_state=0)
-        found = cross_val_predict(tree, column, codes, cv=StratifiedKFold(3, shuffle=True, random_state=0))
-        recall = np.bincount(codes[found == codes], minlength=len(classes)) / counts
+        predicted = cross_val_predict(tree, column, codes, cv=StratifiedKFold(3, shuffle=True, random_state=0))
+        recall = np.bincount(codes[predicted == codes], minlength=len(classes)) / counts
         if recall.mean() >= _SUSPICIOUS:
             yield Finding(
                 str(name), "leak",

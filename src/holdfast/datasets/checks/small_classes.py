@@ -7,7 +7,7 @@ import numpy as np
 from holdfast.datasets.checks.finding import Finding
 from holdfast.datasets.checks.table_view import TableView
 
-MIN_ROWS_PER_CLASS = 6  # a test part of 30 % leaves four, one or more for each of the three folds of the tuning
+MIN_ROWS_PER_CLASS = 6  # a test part of 30 % leaves four for training: enough for folds that all hold the class
 OTHER = "(other)"  # what small classes are merged into
 
 

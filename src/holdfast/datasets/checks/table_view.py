@@ -37,20 +37,20 @@ class TableView:
     @cached_property
     def numbers(self) -> dict[str, np.ndarray]:
         """Columns of numbers, finite values only, that are not declared to be something else."""
-        found = {}
+        columns = {}
         for name in self.frame.columns:
             column = self.frame[name]
             if column.dtype.kind in "iuf" and name not in self.categorical and name not in self.dates:
                 values = column.to_numpy(dtype=np.float64, na_value=np.nan)
-                found[str(name)] = values[np.isfinite(values)]
-        return found
+                columns[str(name)] = values[np.isfinite(values)]
+        return columns
 
     @cached_property
     def words(self) -> dict[str, list[str]]:
         """Columns of words: what is there, gaps left out."""
-        found = {}
+        columns = {}
         for name in self.frame.columns:
             column = self.frame[name]
             if column.dtype.kind not in "biufmM" and name not in self.dates:
-                found[str(name)] = [str(value) for value in column.dropna().tolist()]
-        return found
+                columns[str(name)] = [str(value) for value in column.dropna().tolist()]
+        return columns

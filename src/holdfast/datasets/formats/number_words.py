@@ -36,11 +36,11 @@ def convert_number_words(frame, separator: str, options: ReadOptions):
     notes : list of str
     """
     words = {name: _strings(frame[name]) for name in frame.columns if frame[name].dtype.kind not in "biufcmM"}
-    found = {name: _way_of_writing(values) for name, values in words.items()}
-    decimal = options.decimal or ("," if "decimal" in found.values() else None)
-    open_ones = [name for name, way in found.items() if way == "open"]
+    ways = {name: _way_of_writing(values) for name, values in words.items()}
+    decimal = options.decimal or ("," if "decimal" in ways.values() else None)
+    open_ones = [name for name, way in ways.items() if way == "open"]
     if open_ones and decimal is None and options.thousands is None:
-        if "thousands" not in found.values() and separator != ",":
+        if "thousands" not in ways.values() and separator != ",":
             example = next(v for v in words[open_ones[0]] if v is not None and "," in v)
             raise ValueError(
                 f"Column {open_ones[0]!r} has numbers such as {example!r}: say whether the comma stands before "
@@ -49,7 +49,7 @@ def convert_number_words(frame, separator: str, options: ReadOptions):
         decimal = "."
     _refuse_points_as_thousands(frame, decimal, options)
     converted = {}
-    for name, way in found.items():
+    for name, way in ways.items():
         if way is None or (way == "decimal" and (options.decimal == "." or options.thousands == ",")):
             continue
         commas_are_decimal = way == "decimal" or (way == "open" and decimal == ",")

@@ -86,9 +86,9 @@ class BoundaryDisplay:
                 PolyCollection(list(outlines), facecolors=faces, edgecolors=colours[label[shown]], lw=0.6)
             )
         if adversarial:
-            found = np.isfinite(self.certificate.adversarial).all(axis=1)
-            ends = self.certificate.adversarial[found]
-            for start, end in zip(self.X[found], ends, strict=True):
+            has_witness = np.isfinite(self.certificate.adversarial).all(axis=1)
+            ends = self.certificate.adversarial[has_witness]
+            for start, end in zip(self.X[has_witness], ends, strict=True):
                 ax.plot(*zip(start, end, strict=True), color="0.35", linewidth=0.7)
             ax.scatter(*ends.T, marker="x", s=18, linewidths=1, color="0.2", label="adversarial", zorder=3)
         for code, name in enumerate(self.classes):
