@@ -29,10 +29,21 @@ from sklearn.preprocessing import (
     RobustScaler,
     StandardScaler,
 )
+from sklearn.svm import LinearSVC
 
-from holdfast import LMNN, CertifiedKNeighborsClassifier, CertifiedPrototypeClassifier, ProxyNCA, load, save
+from holdfast import (
+    LMNN,
+    CertifiedKNeighborsClassifier,
+    CertifiedPrototypeClassifier,
+    MarginLVQ,
+    ProxyNCA,
+    load,
+    save,
+)
 from holdfast.datasets import TableEncoder
 from holdfast.persistence import ModelFileError
+from holdfast.persistence.allowed import SKLEARN_TYPES
+from holdfast.persistence.fitted import CHECKS
 from tests.adversary import model_files
 from tests.cli.program import run, start
 
@@ -70,6 +81,8 @@ MODELS = {
     "table": make_pipeline(TableEncoder(), RobustScaler(), CertifiedKNeighborsClassifier(n_neighbors=5)),
     "pruned": make_pipeline(MaxAbsScaler(), TruncatedSVD(3), CertifiedKNeighborsClassifier(n_neighbors=3, prune=0.05)),
     "linear": make_pipeline(VarianceThreshold(), StandardScaler(), LogisticRegression()),
+    "svm": make_pipeline(StandardScaler(), LinearSVC(random_state=0)),
+    "margin": make_pipeline(StandardScaler(), CertifiedPrototypeClassifier(MarginLVQ(2, random_state=0))),
     "kd_tree": make_pipeline(StandardScaler(), PCA(2, whiten=True), KNeighborsClassifier(3, algorithm="kd_tree")),
     "ball_tree": make_pipeline(
         MinMaxScaler(),
@@ -110,7 +123,8 @@ def saved(tmp_path_factory):
     """Name -> the bytes of its file."""
     folder = tmp_path_factory.mktemp("saved")
     models = {
-        name: copy.deepcopy(MODELS[name]).fit(X, NAMES) for name in ("neighbors", "table", "kd_tree", "ball_tree")
+        name: copy.deepcopy(MODELS[name]).fit(X, NAMES)
+        for name in ("neighbors", "table", "svm", "kd_tree", "ball_tree")
     }
     return {name: save(model, folder / name).read_bytes() for name, model in models.items()}
 
@@ -178,6 +192,9 @@ CHANGES = {
     "a cache": ("neighbors", "memory", lambda m: "/tmp", "memory must be None"),
     "frozen": ("table", "frozen_", lambda a: ~a, "frozen_"),
     "medians": ("table", "x0", lambda m: "x", "medians_"),
+    "weights of NaN": ("svm", "coef_", with_number(np.nan), "coef_ must be finite"),
+    "weights of other classes": ("svm", "coef_", lambda a: np.vstack([a, a]), "coef_ must have a row for each class"),
+    "intercepts lost": ("svm", "intercept_", lambda a: a[1:], r"intercept_ must have shape \(3,\)"),
     "sklearn's codes": ("kd_tree", "_y", with_number(10**9), "_y must be from 0 to 2"),
     "sklearn's points": ("kd_tree", "_fit_X", with_number(np.nan), "_fit_X must be finite"),
     "sklearn's neighbours": ("kd_tree", "n_neighbors", lambda k: 31, "more than the 30 points"),
@@ -185,6 +202,20 @@ CHANGES = {
     "sklearn's search": ("kd_tree", "_fit_method", lambda m: "forest", "must search by"),
     "sklearn's VI": ("ball_tree", "VI", lambda V: V[:1], "VI.* must have shape"),
 }
+
+
+def test_every_type_of_scikit_learn_that_a_file_may_name_has_a_check():
+    """But for pipelines, whose steps are checked, and neighbours, which are fitted again."""
+    checked = {f"{kind.__module__}.{kind.__name__}" for kind, _ in CHECKS}
+    others = {"sklearn.pipeline.Pipeline", "sklearn.neighbors._classification.KNeighborsClassifier"}
+    assert checked | others >= SKLEARN_TYPES
+
+
+@pytest.mark.parametrize("intercept", [True, False])
+@pytest.mark.parametrize("labels", [NAMES, NAMES == "setosa"])
+def test_linear_svms_are_loaded_as_they_were(tmp_path, labels, intercept):
+    model = LinearSVC(fit_intercept=intercept, random_state=0).fit(X, labels)
+    np.testing.assert_array_equal(load(save(model, tmp_path / "m.holdfast")).predict(ROWS), model.predict(ROWS))
 
 
 @pytest.mark.parametrize("case", list(CHANGES))

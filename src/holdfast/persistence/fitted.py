@@ -29,6 +29,7 @@ from sklearn.preprocessing import (
     RobustScaler,
     StandardScaler,
 )
+from sklearn.svm import LinearSVC
 
 from holdfast.datasets.encoder import TableEncoder
 from holdfast.learners.base import MetricLearner
@@ -92,6 +93,7 @@ ATTRIBUTES: dict[type, dict[str, Attribute]] = {
     TruncatedSVD: {"components_": Attribute("rp")},
     NeighborhoodComponentsAnalysis: {"components_": Attribute("rp")},
     LogisticRegression: {"coef_": Attribute("sp"), "intercept_": Attribute("s")},
+    LinearSVC: {"coef_": Attribute("sp")},
     LinearDiscriminantAnalysis: {
         "scalings_": Attribute("pr", optional=True),
         "xbar_": Attribute("p", optional=True),
@@ -133,6 +135,13 @@ def _linear_classifier(step) -> None:
     check_classes(name, step.classes_, at_least=2)
     if len(step.coef_) != (1 if len(step.classes_) == 2 else len(step.classes_)):
         raise ValueError(f"{name}: coef_ must have a row for each class: {ADVICE}.")
+
+
+def _linear_svm(step: LinearSVC) -> None:
+    """As a linear classifier; without an intercept, ``intercept_`` is the number 0."""
+    _linear_classifier(step)
+    if not (np.ndim(step.intercept_) == 0 and step.intercept_ == 0):
+        check_numbers("LinearSVC", "intercept_", step.intercept_, (len(step.coef_),), kinds="biuf")
 
 
 def _learner(learner: MetricLearner) -> None:
@@ -199,6 +208,7 @@ CHECKS: list[tuple[type, Callable[..., None]]] = [
     (FunctionTransformer, _function_transformer),
     (LinearDiscriminantAnalysis, _linear_classifier),
     (LogisticRegression, _linear_classifier),
+    (LinearSVC, _linear_svm),
     (LabelEncoder, lambda encoder: check_classes("LabelEncoder", encoder.classes_)),
     (np.random.RandomState, _random_state),
     *((kind, check_attributes) for kind in ATTRIBUTES),
