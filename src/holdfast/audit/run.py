@@ -87,8 +87,8 @@ def audit(
         Keys of the candidates to compare; by default all of
         :data:`holdfast.audit.candidates.CANDIDATES`.
     tune : {"certified", "accuracy", "none"}, default="certified"
-        The score by which parameters are chosen: certified accuracy at ``radius``, or accuracy (the paper's
-        way); "none" takes fixed values.
+        The score by which models are chosen: certified accuracy at ``radius``, weighed with accuracy as by
+        :class:`~holdfast.RobustClassifierCV`, or accuracy alone (the paper's way); "none" takes fixed values.
     n_neighbors : int, default=3
         Of plain k-NN and LMNN; the model that is chosen has its own.
     test_size : float, default=0.3

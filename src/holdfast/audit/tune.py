@@ -20,7 +20,9 @@ from holdfast.search.families import Recipe
 from holdfast.terms import Perturbation
 
 TUNINGS = ("certified", "accuracy", "none")
-_OBJECTIVES: dict[str, str | float] = {"certified": "certified", "accuracy": 0.0}
+# As the search itself: on the 240 splits of benchmarks/frontier a weight of 1 certified 0.4 points more than 0.7, and
+# was right in 2 points fewer.
+_OBJECTIVES = {"certified": 0.7, "accuracy": 0.0}
 _MUS = (0.1, 0.3, 0.5, 0.7, 0.9)  # all that is tuned without a perturbation loss
 _FOLDS = 5
 _RARE = 0.2  # share of the rarest class below which classes count alike
@@ -83,7 +85,7 @@ def tuned(
     families : list or None, default=None
         As ``candidates`` of the search; None is all.
     tune : {"certified", "accuracy"}, default="certified"
-        The objective: certified accuracy at ``radius``, or accuracy; equal ones by accuracy.
+        The objective: 0.7 · certified accuracy at ``radius`` + 0.3 · accuracy, or accuracy alone.
     radius : float, default=0.5
         In standard deviations, or in units of the threat.
     threat : Threat or None, default=None

@@ -56,7 +56,10 @@ DropDuplicates = Annotated[bool, typer.Option("--drop-duplicates", help="Leave o
 DropUnlabelled = Annotated[bool, typer.Option("--drop-unlabelled", help="Leave out rows without a label.")]
 Seed = Annotated[int, typer.Option(help="Random seed.", min=0)]
 Tune = Annotated[
-    str, typer.Option(help="Choose parameters by certified accuracy (certified) or accuracy; none: fixed values.")
+    str,
+    typer.Option(
+        help="Choose models by certified accuracy with accuracy (certified), or by accuracy alone; none: fixed values."
+    ),
 ]
 Neighbors = Annotated[int, typer.Option(help="Neighbours that vote, in plain k-NN and LMNN.")]
 ClassWeight = Annotated[
