@@ -6,8 +6,9 @@ import warnings
 import numpy as np
 
 from holdfast.backends import certified_by_blocks
-from holdfast.certificates.bracket import Bracket, Effort, Progress
+from holdfast.certificates.bracket import Bracket, Progress
 from holdfast.certificates.certificate import Certificate
+from holdfast.certificates.effort import Effort
 from holdfast.certificates.enumeration import bracket_threat
 from holdfast.certificates.problems import Budget
 from holdfast.certificates.threat import Threat

@@ -11,8 +11,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from holdfast.certificates.bracket import Bracket, Effort, Progress, bracket, changes
+from holdfast.certificates.bracket import Bracket, Progress, bracket
 from holdfast.certificates.certificate import meet
+from holdfast.certificates.effort import Effort
 from holdfast.certificates.lattice import FEW_PLACES, PLACES, coarse_columns, offsets
 from holdfast.certificates.moves import Moves
 from holdfast.certificates.norms import L1, L2, LInf
@@ -20,6 +21,7 @@ from holdfast.certificates.problems import Budget
 from holdfast.certificates.relations import Relations
 from holdfast.certificates.threat_reading import Reading
 from holdfast.certificates.voting import Voter
+from holdfast.certificates.witnesses.check import answer_changes
 from holdfast.numerics.threads import single_threaded_blas
 
 _PLACES = 8_192  # places at once
@@ -123,7 +125,7 @@ def _over_places(
     codes, at = found.codes[owner], effort.budget.at
     # Places where the answer is another need no further move.
     at_once = moves.allows(places, places) & (places != rows[owner]).any(axis=1)
-    at_once[at_once] = changes(voter, rows[owner[at_once]], places[at_once], codes[at_once])
+    at_once[at_once] = answer_changes(voter, rows[owner[at_once]], places[at_once], codes[at_once])
     size = price if effort.witness else np.full(len(price), np.inf)
     _lower(found, owner[at_once], price[at_once], size[at_once], places[at_once])
     left = np.flatnonzero(~at_once & (price < found.radius[owner]))

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from holdfast.certificates.effort import Effort
 from holdfast.certificates.engines import solve
 from holdfast.certificates.moves import Moves
 from holdfast.certificates.norms import L1, L2, LInf, Norm
@@ -20,7 +21,7 @@ _CHEAP = 1e6  # how many times through the interval of a blurred coordinate a mo
 _DOUBLINGS, _HALVINGS = 24, 50  # to invert a monotone map
 
 
-def warped_bounds(voter: Voter, moves: Moves, rows: np.ndarray, codes: np.ndarray, effort) -> Bounds:
+def warped_bounds(voter: Voter, moves: Moves, rows: np.ndarray, codes: np.ndarray, effort: Effort) -> Bounds:
     """Radii and moves of rows whose features pass monotone maps (Lemmas M1, M2 and M3).
 
     At size ε every feature lies in an interval, and so does every coordinate after its monotone map: a box, in which an
@@ -41,7 +42,7 @@ def warped_bounds(voter: Voter, moves: Moves, rows: np.ndarray, codes: np.ndarra
 class _Row:
     """One row: its verdicts."""
 
-    def __init__(self, voter: Voter, moves: Moves, row: np.ndarray, code: int, effort):
+    def __init__(self, voter: Voter, moves: Moves, row: np.ndarray, code: int, effort: Effort):
         self.voter, self.moves, self.row, self.code, self.effort = voter, moves, row, code, effort
         self.encoding, self.map = voter.encoding, voter.fold.before
         self.first = self.encoding.size - len(self.encoding.warps)
