@@ -33,7 +33,7 @@ def problem_of(X, y, k, norm=None, **limits):
 @pytest.fixture
 def few(monkeypatch):
     """Reduce from the first point on, in small steps."""
-    monkeypatch.setattr(nearby, "_WORTH", 0)
+    monkeypatch.setattr(nearby, "_WORTHWHILE", 0)
     monkeypatch.setattr(nearby, "_NEAREST", 20)
     monkeypatch.setattr(nearby, "_MORE", 2)
 

@@ -48,7 +48,7 @@ def check_reference(knn: KNeighborsClassifier, reference, steps: Fold, n_feature
     mapped = steps(rows, fixed=True)
     size = steps.sizes(rows)
     if not _compare_stored(knn, mapped, labels, size):
-        _look_up_rows(knn, mapped, labels, size)
+        _ask_model(knn, mapped, labels, size)
     return rows, labels
 
 
@@ -86,11 +86,11 @@ def stored_points(knn, passed: bool = False, plain: bool = False) -> tuple[np.nd
         return points, codes
     size = np.linalg.norm(points, axis=1) + 1e-300
     if isinstance(knn, RadiusNeighborsClassifier):
-        _look_up_within(knn, points, size)
+        _ask_within(knn, points, size)
     elif getattr(knn, "_fit_method", None) == "brute" or (plain and boxes_hold(getattr(knn, "_tree", None), points)):
-        _look_up_labels(copy(knn).set_params(n_neighbors=1), points, knn.classes_[codes], size)
+        _ask_labels(copy(knn).set_params(n_neighbors=1), points, knn.classes_[codes], size)
     else:
-        _look_up_rows(knn, points, knn.classes_[codes], size)
+        _ask_model(knn, points, knn.classes_[codes], size)
     return points, codes
 
 
@@ -120,7 +120,7 @@ def check_distances(knn: KNeighborsClassifier, points: np.ndarray, mapped: np.nd
         )
 
 
-def _look_up_within(knn: RadiusNeighborsClassifier, points: np.ndarray, size: np.ndarray) -> None:
+def _ask_within(knn: RadiusNeighborsClassifier, points: np.ndarray, size: np.ndarray) -> None:
     """Each point of a sample must be among those that the model finds at distance 0 from it."""
     sample = _sample(len(points))
     neighbors = knn.radius_neighbors(
@@ -139,7 +139,7 @@ def _stored(knn) -> tuple[np.ndarray | None, np.ndarray | None]:
     return (points, codes) if known else (None, None)
 
 
-def _look_up_rows(knn, mapped: np.ndarray, labels: np.ndarray, size: np.ndarray) -> None:
+def _ask_model(knn, mapped: np.ndarray, labels: np.ndarray, size: np.ndarray) -> None:
     """The nearest point of each row must be the row itself, with its label; a sample is enough for stored labels."""
     nearest = copy(knn).set_params(n_neighbors=1)
     distance, index = (column[:, 0] for column in nearest.kneighbors(with_names(mapped, knn)))
@@ -151,14 +151,14 @@ def _look_up_rows(knn, mapped: np.ndarray, labels: np.ndarray, size: np.ndarray)
             f"row {int(np.argmax(far))}. Were they scaled, rounded, shuffled or split otherwise?"
         )
     if shows_points(knn):  # they were compared, or are these: a sample shows that the model votes with them
-        _look_up_labels(nearest, mapped, labels, size)
+        _ask_labels(nearest, mapped, labels, size)
         return
     wrong = np.asarray(nearest.predict(with_names(mapped, knn))) != labels[index]
     if wrong.any():
         _refuse_labels(int(wrong.sum()), int(index[np.argmax(wrong)]))
 
 
-def _look_up_labels(nearest, points: np.ndarray, labels: np.ndarray, size: np.ndarray) -> None:
+def _ask_labels(nearest, points: np.ndarray, labels: np.ndarray, size: np.ndarray) -> None:
     """A model of one neighbour must give a sample of its points their labels, or those of points in the same place."""
     sample = _sample(len(points))
     answers = nearest.classes_[nearest.predict_proba(with_names(points[sample], nearest)).argmax(axis=1)]
