@@ -7,11 +7,11 @@ import pytest
 
 from holdfast import CertifiedKNeighborsClassifier, FixedMetric, certify
 from holdfast.certificates import L2, Budget, Ellipsoid, LInf, Moves, exact_1nn, exact_knn, knn_lower
-from holdfast.certificates.bracket import _ends
 from holdfast.certificates.engines import nearby
 from holdfast.certificates.engines.nearby import from_nearby
 from holdfast.certificates.kernels.rounding import Rounding
 from holdfast.certificates.voting import voter_for
+from holdfast.certificates.witnesses.search import _opponents_in_input
 from holdfast.certificates.witnesses.segment import segment
 from holdfast.certificates.witnesses.walk import walk
 from tests.certificates.brute_force import make_problem, votes
@@ -33,7 +33,7 @@ def problem_of(X, y, k, norm=None, **limits):
 @pytest.fixture
 def few(monkeypatch):
     """Reduce from the first point on, in small steps."""
-    monkeypatch.setattr(nearby, "_WORTH", 0)
+    monkeypatch.setattr(nearby, "_WORTHWHILE", 0)
     monkeypatch.setattr(nearby, "_NEAREST", 20)
     monkeypatch.setattr(nearby, "_MORE", 2)
 
@@ -122,7 +122,7 @@ def test_walking_by_local_votes_finds_what_asking_the_model_finds(k):
     model = CertifiedKNeighborsClassifier(FixedMetric(np.diag([1.0, 2.0, 0.5, 1.0])), n_neighbors=k).fit(X, y)
     voter = voter_for(model)
     codes = voter.predict(x)
-    ends = list(_ends(voter, Moves(), x, codes, 1))  # points of other classes that are near
+    ends = list(_opponents_in_input(voter, Moves(), x, codes, 1))  # points of other classes that are near
     ends[1][3] = np.nan
     asked = []
     lengths = L2().lengths

@@ -9,10 +9,10 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from holdfast import CertifiedKNeighborsClassifier, certify
-from holdfast.certificates.bracket import _rounding_safe
 from holdfast.certificates.moves import Moves
 from holdfast.certificates.norms import L1, L2, Ellipsoid, LInf
 from holdfast.certificates.voting import voter_for
+from holdfast.certificates.witnesses.check import _rounding_safe
 from holdfast.numerics.sums import product_by_rows
 
 

@@ -19,7 +19,7 @@ class Attack:
     size : ndarray of shape (n_rows,)
         How far each moved; infinite where no change was found.
     prediction, changed_to : ndarrays of shape (n_rows,)
-        Predictions for the row and for the moved row (for the row itself where none was found).
+        Predictions for the row and for the moved row; both for the row where no change was found.
     norm : str
         How moves are measured.
     """
@@ -71,9 +71,10 @@ def attack(model, X, y=None, **options) -> Attack:
     >>> bool((clf.predict(found.adversarial) != found.prediction).all())
     True
     """
-    found = certify(model, X, y, **options)
-    success = np.isfinite(found.upper)
-    changed_to = found.prediction.copy()
+    certificate = certify(model, X, y, **options)
+    adversarial, prediction = certificate.adversarial, certificate.prediction
+    success = np.isfinite(certificate.upper)
+    changed_to = prediction.copy()
     if success.any():
-        changed_to[success] = model.predict(with_names(found.adversarial[success], model))
-    return Attack(found.adversarial, found.upper, found.prediction, changed_to, found.norm)
+        changed_to[success] = model.predict(with_names(adversarial[success], model))
+    return Attack(adversarial, certificate.upper, prediction, changed_to, certificate.norm)

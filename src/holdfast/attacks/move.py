@@ -27,12 +27,12 @@ def nearest_triplets(L: np.ndarray, X, y, reference, n_jobs: int | None = None) 
     X, y = check_X_y(X, y, dtype=np.float64)
     points, labels = check_X_y(*reference, dtype=np.float64)
     classes, codes = np.unique(np.concatenate([labels, y]), return_inverse=True)
-    known, asked = codes[: labels.size], codes[labels.size :]
-    same, other = nearest_by_class(points @ L.T, known, 1, 1, n_jobs, (X @ L.T, asked))
-    for found, what in ((same, "no point of that class"), (other, "no point of any other class")):
-        missing = np.flatnonzero(found[:, 0] < 0)
+    reference_codes, row_codes = codes[: labels.size], codes[labels.size :]
+    same, other = nearest_by_class(points @ L.T, reference_codes, 1, 1, n_jobs, (X @ L.T, row_codes))
+    for index, what in ((same, "no point of that class"), (other, "no point of any other class")):
+        missing = np.flatnonzero(index[:, 0] < 0)
         if missing.size:
-            label = classes[asked[missing[0]]]
+            label = classes[row_codes[missing[0]]]
             raise ValueError(f"Row {missing[0]} has label {label!s}, but reference has {what}.")
     return points[same[:, 0]], points[other[:, 0]]
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from holdfast.certificates.columns import Columns
 
-LIMIT = 10_000  # combinations of categories of one row; each is certified like a row of its own
+LIMIT = 10_000  # combinations of categories of one row: each is certified as a separate row, which takes time
 
 
 @dataclass(frozen=True, eq=False)
@@ -21,7 +21,7 @@ class Category:
     columns : int ndarray of shape (c,)
         Its columns in the input of the model.
     patterns : ndarray of shape (n_values, c)
-        What stands in these columns for each value.
+        The numbers in these columns for each value.
     limited : bool
         Whether its changes count against ``max_changes``.
     """
@@ -36,7 +36,7 @@ class Category:
         """True if its columns are indicators that a user fills in, one of which is 1."""
         return len(self.columns) > 1
 
-    def own(self, rows: np.ndarray) -> np.ndarray:
+    def current(self, rows: np.ndarray) -> np.ndarray:
         """The index of the value that each row has; −1 if it has none of them."""
         same = (rows[:, self.columns][:, None, :] == self.patterns).all(axis=2)
         return np.where(same.any(axis=1), same.argmax(axis=1), -1)
@@ -45,7 +45,7 @@ class Category:
 class Categories:
     """The categories of a row that may change, and how many of them together.
 
-    ``table`` has one line for each choice: for each category the index of its new value, −1 for the one it has.
+    :meth:`table` has one line for each choice: for each category the index of its new value, −1 if it stays.
 
     Parameters
     ----------
@@ -59,26 +59,26 @@ class Categories:
         limited = [g for g, group in enumerate(self.groups) if group.limited]
         most = len(limited) if max_changes is None else min(max_changes, len(limited))
         self._free = [g for g, group in enumerate(self.groups) if not group.limited]
-        self._chosen = [some for n in range(most + 1) for some in combinations(limited, n)]
+        self._chosen = [subset for n in range(most + 1) for subset in combinations(limited, n)]  # that change together
         self.columns = np.concatenate([group.columns for group in self.groups])
 
     def count(self) -> int:
-        """Lines of the table."""
+        """Number of lines of :meth:`table`, without making it; counting stops beyond 10⁹."""
         lines = 0
-        for some in self._chosen:
-            of = [len(self.groups[g].patterns) for g in some]
-            of += [len(self.groups[g].patterns) + 1 for g in self._free]
-            lines += int(np.prod(of, dtype=object)) if of else 1
-            if lines > 10**9:
+        for subset in self._chosen:
+            sizes = [len(self.groups[g].patterns) for g in subset]
+            sizes += [len(self.groups[g].patterns) + 1 for g in self._free]
+            lines += int(np.prod(sizes, dtype=object)) if sizes else 1
+            if lines > 10**9:  # far beyond LIMIT: no need to count on
                 break
         return lines
 
     def table(self) -> np.ndarray:
         """All the choices, the first of which changes nothing: (n_choices, n_groups)."""
         lines = []
-        for some in self._chosen:
-            where = [*some, *self._free]
-            values = [range(len(self.groups[g].patterns)) for g in some]
+        for subset in self._chosen:
+            where = [*subset, *self._free]
+            values = [range(len(self.groups[g].patterns)) for g in subset]
             values += [range(-1, len(self.groups[g].patterns)) for g in self._free]
             for line in product(*values):
                 choice = np.full(len(self.groups), -1, np.int64)
@@ -87,27 +87,27 @@ class Categories:
         return np.array(lines)
 
     def blocks(self, rows: np.ndarray, most: int) -> Iterator[tuple[slice, np.ndarray, np.ndarray]]:
-        """``(part, owner, places)`` for some rows at a time: every row that a row of the part can become.
+        """``(part, owner, places)`` for a few rows at a time: every row that a row of the part can become.
 
-        ``places`` are the changed rows, ``owner`` the number of the row (within the part) that each comes from; the
-        rows themselves are not among them. About ``most`` places are made at once.
+        ``places`` are the changed rows, ``owner`` the number of the row (within the part) that each comes from; rows
+        without a change are not among them. About ``most`` places are made at once.
         """
         table = self.table()[1:]
         step = max(1, most // max(len(table), 1))
         for start in range(0, len(rows), step):
             part = slice(start, min(start + step, len(rows)))
-            own = np.column_stack([group.own(rows[part]) for group in self.groups])
-            # A choice that names the value a row has already is another choice, with −1 there.
-            new = ((table == -1) | (table != own[:, None, :])).all(axis=2)
+            current = np.column_stack([group.current(rows[part]) for group in self.groups])
+            # Skip choices that name the value a row has already: the choice with −1 there is the same row.
+            new = ((table == -1) | (table != current[:, None, :])).all(axis=2)
             owner, choice = np.nonzero(new)
             places = rows[part][owner]
             for g, group in enumerate(self.groups):
-                there = np.flatnonzero(table[choice, g] >= 0)
-                places[np.ix_(there, group.columns)] = group.patterns[table[choice[there], g]]
+                changed = np.flatnonzero(table[choice, g] >= 0)
+                places[np.ix_(changed, group.columns)] = group.patterns[table[choice[changed], g]]
             yield part, owner, places
 
     def strange(self, rows: np.ndarray) -> list[str]:
-        """Sentences on groups of columns of 0 and 1 in which rows have something else."""
+        """One sentence for each group of 0/1 columns in which a row has other values, or more than one 1."""
         out = []
         for group in self.groups:
             values = rows[:, group.columns]
@@ -133,20 +133,20 @@ def read_categories(columns: Columns, what: str, given, limited: bool) -> list[C
             "or give certify the rows of training, reference=(X_train, y_train)."
         )
         return []
-    found = []
+    categories = []
     for name, values in given.items():
         values = list(np.atleast_1d(np.asarray(values, dtype=object)))
-        # Words that are all columns are a group, whatever its name is.
-        words = bool(values) and all(value is None or value in columns.index for value in values)
-        read = _group if words or not columns.has(name) else _numbers
+        # If all values are names of columns, this is a group of columns, whatever its own name is.
+        names_columns = bool(values) and all(value is None or value in columns.index for value in values)
+        read = _group if names_columns or not columns.has(name) else _numbers
         category = read(columns, what, name, values, limited)
         if category is not None:
-            found.append(category)
-    return found
+            categories.append(category)
+    return categories
 
 
 def _numbers(columns: Columns, what: str, name, values: list, limited: bool) -> Category | None:
-    """A column of numbers, and its values."""
+    """A category that is one column of numbers."""
     at = columns.find(what, name)
     try:
         numbers = np.unique(np.asarray(values, dtype=np.float64))
@@ -163,11 +163,11 @@ def _group(columns: Columns, what: str, name, members: list, limited: bool) -> C
     if not columns.has(members[0]) if members else True:
         columns.find(what, name)  # neither a column nor a group of columns
         return None
-    found = [columns.find(what, member) for member in members if member is not None]
-    if None in found:
+    numbers = [columns.find(what, member) for member in members if member is not None]
+    if None in numbers:
         return None
-    places = np.array(found, dtype=np.int64)
-    if len(set(found)) < len(found):
+    places = np.array(numbers, dtype=np.int64)
+    if len(set(numbers)) < len(numbers):
         columns.problem(f"{what} of {name} names a column twice.")
         return None
     patterns = np.eye(len(places))

@@ -10,12 +10,12 @@ from holdfast.certificates.accuracy_band import AccuracyBand, axes_or_new
 
 
 def meet(radius: np.ndarray, upper: np.ndarray) -> np.ndarray:
-    """True where two bounds differ by no more than the allowance for rounding."""
+    """True where two bounds differ by no more than one part in ten thousand, or both are infinite."""
     return (radius >= (1.0 - 1e-4) * upper) & (np.isfinite(upper) | np.isinf(radius))
 
 
 def _stacked(parts: list):
-    """Rows of several batches, frames or arrays."""
+    """The rows of several frames, or of several arrays, as one."""
     if not hasattr(parts[0], "iloc"):
         return np.concatenate(parts)
     from pandas import concat
@@ -37,7 +37,7 @@ class Certificate:
     adversarial : ndarray of shape (n_rows, n_features), or data frame
         That point; NaN where none was found. A frame of the user's columns where the model takes words or gaps.
     prediction : ndarray of shape (n_rows,)
-        What is certified: the model's prediction.
+        The model's prediction, which is certified.
     norm : str
         How moves are measured: ``"l2"``, ``"linf"``, ``"l1"`` or ``"ellipsoid"``.
     units : str
@@ -73,7 +73,7 @@ class Certificate:
         """The verdict at the size ``at``, an array of ``True``, ``False`` and ``None``.
 
         ``True``: proven, no move of size up to ``at`` changes the answer. ``False``: ``adversarial`` is such a move.
-        ``None``: not decided, so that ``if`` and ``== True`` read it on the safe side.
+        ``None``: not decided; ``if`` and ``== True`` treat it as not stable, which is the safe side.
         In :meth:`to_frame` the column has pandas' nullable dtype ``boolean``.
         """
         if self.at is None:
@@ -131,7 +131,7 @@ class Certificate:
         y : array-like of shape (n_rows,), optional
             True labels; by default those given to ``certify``.
         radii : float or array-like, optional
-            Where to look; by default at the size given to ``certify(at=...)``.
+            Sizes of moves; by default the size given to ``certify(at=...)``.
 
         Returns
         -------
@@ -174,7 +174,7 @@ class Certificate:
         return y
 
     def to_frame(self):
-        """One row a prediction, as a pandas data frame; with the index of X if that was one."""
+        """One row for each prediction, as a pandas data frame; with the index of X if X was a data frame."""
         from pandas import DataFrame, array
 
         columns = {

@@ -6,8 +6,9 @@ import warnings
 import numpy as np
 
 from holdfast.backends import certified_by_blocks
-from holdfast.certificates.bracket import Bracket, Effort, Progress
+from holdfast.certificates.bracket import Bracket, Progress
 from holdfast.certificates.certificate import Certificate
+from holdfast.certificates.effort import Effort
 from holdfast.certificates.enumeration import bracket_threat
 from holdfast.certificates.problems import Budget
 from holdfast.certificates.threat import Threat
@@ -17,7 +18,7 @@ from holdfast.certificates.voting import Voter, voter_for
 from holdfast.parameters import check_count, check_number
 
 DEFAULT_BUDGET = 2000  # nodes a row
-NODES_A_SECOND = 20_000  # what one core solves, roughly; only to read budgets that were given in seconds
+NODES_A_SECOND = 20_000  # nodes that one core solves, roughly; only to convert budgets that are given in seconds
 
 
 @certified_by_blocks(join=Certificate.concatenate)
@@ -56,8 +57,8 @@ def certify(
         a search (``GridSearchCV``) the best model is certified.
     X : array-like or Dask collection of shape (n_rows, n_features)
         Rows as the model takes them, words and gaps included; columns with other names, or in another order, are
-        refused. A collection is
-        certified block by block on its workers; the certificate, which is as large as X (``adversarial``), comes back.
+        refused. A collection is certified block by block on its workers; the certificate, which is as large as X
+        (``adversarial``), is returned to the caller.
     y : array-like of shape (n_rows,), optional
         True labels, kept for ``certified_accuracy``.
     threat : Threat, optional
@@ -86,7 +87,7 @@ def certify(
         Whether to look for adversarial points; without, ``upper`` is infinite.
     memory : float, default=256
         Megabytes that distances from rows to all reference points may take at once, over all threads; beside
-        them there are a few copies of the reference points. It changes no result, but for the time.
+        them there are a few copies of the reference points. It affects the time, and no result.
     n_jobs : int or None, default=None
         Threads.
     verbose : int, default=0
@@ -100,11 +101,12 @@ def certify(
 
     Notes
     -----
-    Words and what an imputer filled in stand still: a certificate is one of moves of the other numbers. Monotone
-    steps are exact in L∞ and boxes as far as the engine is, sound in L2 and L1; bins (``KBinsDiscretizer``) jump, and
-    are sound. A ``Normalizer`` directly before a Euclidean vote costs nothing; before another metric or scores the
-    bound is sound, not exact. So it is for votes by distances themselves: ``weights="distance"`` with several
-    neighbours, Minkowski distances with p other than 2, all neighbours within a radius.
+    Words, and values that an imputer filled in, do not move: a certificate is about moves of the other numbers. Behind
+    monotone steps the radius is exact in L∞ and boxes if the engine is exact, and a sound bound in L2 and L1; behind
+    bins (``KBinsDiscretizer``) it is a sound bound. A ``Normalizer`` directly before a Euclidean vote costs nothing;
+    before another metric or scores the bound is sound, not exact. The same holds for votes that depend on the distances
+    themselves: ``weights="distance"`` with several neighbours, Minkowski distances with p other than 2, all neighbours
+    within a radius.
 
     Not promised: anything about rows far from the data, about other models, or about moves of the training
     data (see :func:`holdfast.poisoning_tolerance` for labels).
@@ -128,42 +130,42 @@ def certify(
     effort = _effort(method, budget, witness, memory, n_jobs, at)
     voter = voter_for(model, reference)
     rows = voter.check_rows(X)
-    given = fitted_threat(as_threat(threat, norm, lower, upper, frozen), model, reference, voter.feature_names)
-    reading = read_for(given, voter)
-    attacked = attacked_codes(given.classes, voter.classes)
+    fitted = fitted_threat(as_threat(threat, norm, lower, upper, frozen), model, reference, voter.feature_names)
+    reading = read_for(fitted, voter)
+    attacked = attacked_codes(fitted.classes, voter.classes)
     y = None if y is None else np.asarray(y)
     if y is not None and y.shape != (len(rows),):
         raise ValueError(f"y must have shape ({len(rows)},); got {y.shape}.")
     reading.check_rows(rows)
-    found = bracket_threat(voter, reading, rows, effort, attacked, _printer(verbose, progress))
-    radius = np.where(voter.same_as_given(X, found.codes), found.radius, 0.0)
-    adversarial, upper = _witnesses(voter, X, found)
+    bounds = bracket_threat(voter, reading, rows, effort, attacked, _printer(verbose, progress))
+    radius = np.where(voter.same_as_given(X, bounds.codes), bounds.radius, 0.0)
+    adversarial, upper = _witnesses(voter, X, bounds)
     return Certificate(
-        radius, upper, adversarial, voter.classes[found.codes], reading.moves.norm.name,
+        radius, upper, adversarial, voter.classes[bounds.codes], reading.moves.norm.name,
         _units(reading.moves), y, at, reading.categories is not None, X.index if hasattr(X, "iloc") else None,
     )  # fmt: skip
 
 
-def _witnesses(voter: Voter, X, found: Bracket) -> tuple:
-    """The adversarial rows in the form of X, and ``upper``; where rows were encoded, ``predict`` is asked once more."""
+def _witnesses(voter: Voter, X, bounds: Bracket) -> tuple:
+    """The adversarial rows in the form of X, and ``upper``; rows that were encoded are decoded and predicted again."""
     if voter.encoding.keeps_rows:
-        return found.adversarial, found.upper
-    upper, seen = found.upper.copy(), np.flatnonzero(np.isfinite(found.upper))
-    given = voter.as_given(np.nan_to_num(found.adversarial), X)
-    if seen.size:
-        some = given.iloc[seen] if hasattr(given, "iloc") else given[seen]
-        upper[seen[np.searchsorted(voter.classes, voter.model.predict(some)) == found.codes[seen]]] = np.inf
-    lost = np.isinf(upper)
-    if lost.any():
-        words = hasattr(given, "iloc") or given.dtype == object
-        given = given.astype(object) if words else given
-        given[lost] = np.nan
-        given = given.infer_objects() if hasattr(given, "iloc") else given
-    return given, upper
+        return bounds.adversarial, bounds.upper
+    upper, known = bounds.upper.copy(), np.flatnonzero(np.isfinite(bounds.upper))
+    decoded = voter.as_given(np.nan_to_num(bounds.adversarial), X)
+    is_frame = hasattr(decoded, "iloc")
+    if known.size:
+        answers = voter.model.predict(decoded.iloc[known] if is_frame else decoded[known])
+        upper[known[np.searchsorted(voter.classes, answers) == bounds.codes[known]]] = np.inf
+    missing = np.isinf(upper)
+    if missing.any():
+        decoded = decoded.astype(object) if is_frame or decoded.dtype == object else decoded
+        decoded[missing] = np.nan
+        decoded = decoded.infer_objects() if is_frame else decoded
+    return decoded, upper
 
 
 def as_threat(threat: Threat | None, norm, lower, upper, frozen) -> Threat:
-    """The threat itself, or one of the loose arguments; both at once are refused."""
+    """The threat itself, or one made of norm, lower, upper and frozen; both at once are refused."""
     loose = [name for name, value in (("lower", lower), ("upper", upper), ("frozen", frozen)) if value is not None]
     if np.ndim(norm) > 0 or norm != 2:
         loose.insert(0, "norm")
@@ -175,7 +177,7 @@ def as_threat(threat: Threat | None, norm, lower, upper, frozen) -> Threat:
 
 
 def attacked_codes(classes, known: np.ndarray) -> np.ndarray | None:
-    """Codes of the classes that a threat names; from a file they may be words for numbers."""
+    """Codes of the classes that a threat names; in a threat from a file, numbers may be written as strings."""
     if classes is None:
         return None
     words = {str(label): code for code, label in enumerate(known.tolist())}
@@ -190,10 +192,11 @@ def attacked_codes(classes, known: np.ndarray) -> np.ndarray | None:
 
 
 def _effort(method: str, budget, witness: bool, memory: float, n_jobs: int | None, at: float | None) -> Effort:
+    """The checked arguments of :func:`certify` that say how much work to do."""
     check_number("certify", "memory", memory, above=0)
     if at is not None:
         check_number("certify", "at", at, at_least=0)
-        at = float(np.nextafter(float(at), np.inf))  # a radius of this much is above ``at``
+        at = float(np.nextafter(float(at), np.inf))  # moves of size ``at`` count too: the radius must be above it
     if method not in ("auto", "lower"):
         raise ValueError(f"method must be 'auto' or 'lower'; got {method!r}.")
     if isinstance(budget, float):

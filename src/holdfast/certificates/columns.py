@@ -1,4 +1,4 @@
-"""Names, numbers and masks of columns as arrays over all features, with a list of what is wrong."""
+"""Names, numbers and masks of columns as arrays over all features, with a list of the problems met."""
 
 from collections.abc import Mapping, Sequence
 
@@ -8,7 +8,7 @@ _SHOWN = 8  # columns that a message lists
 
 
 class Columns:
-    """The columns of a model, for reading what a threat says about them; problems are collected as sentences.
+    """The columns of a model, to read the parameters of a threat by; problems are collected as sentences.
 
     Parameters
     ----------
@@ -23,7 +23,7 @@ class Columns:
         self.problems: list[str] = []
 
     def problem(self, sentence: str) -> None:
-        """Add one sentence."""
+        """Add a sentence about one problem."""
         self.problems.append(sentence)
 
     def name(self, at: int) -> str:
@@ -66,7 +66,7 @@ class Columns:
         return np.broadcast_to(value, (self.n_features,)).copy()
 
     def mask(self, what: str, given) -> np.ndarray | None:
-        """A mask of the features named, numbered or masked; None if nothing is given."""
+        """A mask of the features, which are given by name, by number or as a mask; None if nothing is given."""
         if given is None:
             return None
         given = np.asarray(given)
@@ -99,7 +99,7 @@ class Columns:
         return None
 
     def _number(self, column) -> int | None:
-        """The number of a column; files have all keys as words, so "3" is the fourth column if none is named so."""
+        """The number of a column, or None; files have string keys: "3" is the fourth column if none is called "3"."""
         if isinstance(column, str):
             if column in self.index:
                 return self.index[column]

@@ -13,13 +13,13 @@ from holdfast.numerics.formatting import percent
 
 @dataclass(frozen=True)
 class Dependence:
-    """For which rows the answer depends on some columns.
+    """The verdict, row by row, on whether the answer depends on certain columns.
 
     Attributes
     ----------
     columns : list of str
     at : float
-        By how much the other features may change besides; 0: not at all.
+        How far the other features may move at the same time; 0: not at all.
     certificate : Certificate
         ``stable`` is the verdict of each row; where it is False, ``adversarial`` is the row with another answer.
     """
@@ -90,7 +90,7 @@ def dependence(model, X, on, *, at: float = 0.0, threat: Threat | None = None, *
         The sensitive columns, as ``free`` of a :class:`~holdfast.Threat`: ``{"race": [0, 1, 2]}``,
         ``{"race": ["race_a", "race_b"]}`` for columns of 0 and 1, or names whose values the rows of training have.
     at : float, default=0
-        By how much other features may change besides, in the norm and units of the threat. People who are alike but
+        How far other features may move at the same time, in the norm and units of the threat. People who are alike but
         for the sensitive column differ a little elsewhere too.
     threat : Threat, optional
         Which changes of the other features are possible; by default each up to ``at`` (L∞).

@@ -26,7 +26,7 @@ def to_lattice(
     Returns
     -------
     ndarray of shape (m, d)
-        A value that no whole number within the limits is near goes back to that of the row.
+        Where there is no whole number within the limits, the value of the row is kept.
     """
     value, own = moved[:, integer], rows[:, integer]
     if rounding == "nearest":

@@ -1,4 +1,4 @@
-"""The whole numbers near a row."""
+"""The whole numbers near a row: which of them to enumerate, and the rows that have them."""
 
 from itertools import product
 
@@ -6,16 +6,16 @@ import numpy as np
 
 from holdfast.certificates.moves import Moves
 
-FEW_PLACES = 8  # the same, where every one of them is dear
-PLACES = 256  # choices of whole numbers of one row; with more the relaxed bound stands
-_DOUBLINGS = 40  # of a size, while few whole numbers are within it
+PLACES = 256  # most choices of whole numbers of one row; with more, the relaxed bound is kept
+FEW_PLACES = 8  # the same, where the bound of each choice is slow
+_DOUBLINGS = 40  # of a size, while few enough whole numbers are within it
 
 
 def coarse_columns(moves: Moves, x: np.ndarray, size: float, most_places: int = PLACES) -> np.ndarray:
-    """The whole numbers whose choices within a size are few: those with the largest steps, as many as fit.
+    """A mask of the whole-number features to enumerate within a size: those with the largest steps, as many as fit.
 
-    The others count as any number, which is sound, and costs little where a step is small. All of them if even those
-    with the largest steps have too many.
+    The others may take any value, which is sound, and costs little where a step is small. If even the feature with the
+    largest step has too many values, the mask has all of them.
 
     Returns
     -------
@@ -40,14 +40,14 @@ def coarse_columns(moves: Moves, x: np.ndarray, size: float, most_places: int = 
 def offsets(
     moves: Moves, x: np.ndarray, radius: float, upper: float, at: float | None, most_places: int = PLACES
 ) -> tuple[np.ndarray, float]:
-    """Rows with other whole numbers, of a price up to ``reach``, and that size; only the whole numbers differ.
+    """All rows with other whole numbers, no farther than ``reach``, and that size; only the whole numbers differ.
 
     Parameters
     ----------
     moves : Moves
     x : ndarray of shape (d,)
     radius, upper : float
-        Bounds that are known: sizes of no interest below and above.
+        Known bounds: sizes below and above them are of no interest.
     at : float or None
         The only size of interest, if there is one.
     most_places : int
@@ -75,20 +75,20 @@ def offsets(
         ]  # fmt: skip
 
     size = upper if at is None else min(upper, at)
-    found = values(size)
-    if found is None:
+    choices = values(size)
+    if choices is None:  # double a smaller size as long as there are few enough
         size = 2.0 * max(radius, 1e-300)
-        found, before = values(size), None
+        choices, before = values(size), None
         for _ in range(_DOUBLINGS):
-            if found is None:
+            if choices is None:
                 break
-            before, size = found, 2.0 * size
-            found = values(size)
-        size, found = size / 2.0, before
-    if found is None:
+            before, size = choices, 2.0 * size
+            choices = values(size)
+        size, choices = size / 2.0, before
+    if choices is None:
         return x[None], radius
-    places = np.tile(x, (int(np.prod([len(each) for each in found])), 1))
-    places[:, columns] = list(product(*found))
+    places = np.tile(x, (int(np.prod([len(each) for each in choices])), 1))
+    places[:, columns] = list(product(*choices))
     price = moves.lengths(places - x)
     order = np.argsort(price, kind="stable")
     return places[order[price[order] <= size * (1 + 1e-9)]], size

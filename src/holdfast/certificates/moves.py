@@ -1,4 +1,4 @@
-"""The moves of a threat in arrays over all features of one model, as the engines take them."""
+"""A threat in arrays over all features of one model, as the engines take it."""
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -12,7 +12,7 @@ from holdfast.certificates.relations import TOLERANCE, Relations
 
 @dataclass(frozen=True, eq=False)
 class Moves:
-    """A threat in arrays over all features of one model, as the engines take it.
+    """Which moves δ of a row are possible, and how they are measured, in arrays over all features of one model.
 
     Sizes are in units: δ is measured as ``‖e‖``, ``e = δ / unit``.
 
@@ -26,10 +26,10 @@ class Moves:
     relations : tuple of ndarrays (A, b), of shapes (n_relations, d) and (n_relations,), or None
         ``A (x + δ) ≤ b``: the moved row keeps them. Dropping them keeps a lower bound sound.
     slack : float
-        The part of the sizes that are added by which relations are raised, for each row by its own sizes: a larger set
-        of moves, in which no rounding of a row decides (Lemma V3).
+        Relations are relaxed by this fraction of ``|A| |x| + |b|``, row by row: a larger set of moves, for which the
+        rounding of a row does not matter (Lemma V3).
     integer : bool ndarray of shape (d,) or None
-        Features whose moved values are whole numbers. The engines leave this out, which is sound; witnesses keep it.
+        Features whose moved values are whole numbers. The engines ignore this, which is sound; witnesses obey it.
     """
 
     norm: Norm = field(default_factory=L2)
@@ -45,11 +45,11 @@ class Moves:
 
     @property
     def confined(self) -> bool:
-        """True if a moved input must stay in a box or go one way."""
+        """True if a moved input must stay in a box, or can only grow or only shrink."""
         return any(limit is not None for limit in (self.lower, self.upper, self.only_up, self.only_down))
 
     def free(self, d: int) -> np.ndarray:
-        """Indices of the inputs, of d, that can move."""
+        """Indices of those of d inputs that are not frozen."""
         return np.arange(d) if self.frozen is None else np.flatnonzero(~self.frozen)
 
     def can_move(self, d: int) -> np.ndarray:
@@ -66,7 +66,7 @@ class Moves:
         return self.norm if self.frozen is None else self.norm.restricted(np.flatnonzero(~self.frozen))
 
     def in_units(self, columns: np.ndarray) -> np.ndarray:
-        """Columns of a map of δ, for ``e = δ / unit``; the free ones."""
+        """The free columns of a map of δ, as a map of ``e = δ / unit``."""
         free = self.free(columns.shape[1])
         return np.ascontiguousarray(columns[:, free] if self.unit is None else columns[:, free] * self.unit[free])
 
@@ -118,10 +118,10 @@ class Moves:
         return low, high
 
     def enforce(self, moved: np.ndarray, rows: np.ndarray, rounding: str = "nearest") -> np.ndarray:
-        """Moved rows, brought back to where they may be: box, one side, whole numbers, relations.
+        """Moved rows, brought back into the set of possible rows: box, one side, whole numbers, relations.
 
-        A row that is allowed already stays as it is. Relations are met by moving the features that are no whole
-        numbers; where that does not succeed the row still violates them: ask :meth:`allows`.
+        A row that is allowed already stays as it is. Relations are met by moving the features that need not be whole
+        numbers; where that does not succeed the row still violates them, so :meth:`allows` must be checked.
 
         Parameters
         ----------

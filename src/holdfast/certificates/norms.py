@@ -18,13 +18,13 @@ class Norm(ABC):
     Attributes
     ----------
     name : str
-        In certificates and reports.
+        The name in certificates and reports.
     code : int
         Which dual length the kernels take.
     quadratic : bool
         Whether the closest point of a polyhedron is a quadratic program (else it is a linear one).
     uses_box : bool
-        Whether the distance to a halfspace inside a box is known; without, the box is left out, which is sound.
+        Whether the distance to a halfspace inside a box can be computed; else the box is ignored, which is sound.
     """
 
     name: str
@@ -41,7 +41,7 @@ class Norm(ABC):
         """``‖a‖* = max{a · δ : ‖δ‖ ≤ 1}`` of each row."""
 
     def dual_error(self, A: np.ndarray) -> np.ndarray:
-        """By how much :meth:`dual_lengths` may be off, beyond ordinary rounding of its sums."""
+        """A bound on the error of :meth:`dual_lengths`, beyond ordinary rounding of its sums."""
         return np.zeros(len(A))
 
     def absolute_lengths(self, A: np.ndarray) -> np.ndarray:
@@ -78,7 +78,7 @@ class L2(Norm):
 
     def lengths(self, delta: np.ndarray) -> np.ndarray:
         """``‖δ‖₂`` of each row; squares that would over- or underflow are scaled first."""
-        delta = np.ascontiguousarray(delta)  # columns that were picked lie in another order: so would be the sums
+        delta = np.ascontiguousarray(delta)  # a selection of columns may lie otherwise in memory, and sum otherwise
         lengths = np.sqrt(np.einsum("md,md->m", delta, delta))
         largest = np.abs(delta).max(axis=1, initial=0.0)
         extreme = np.flatnonzero((largest > 0) & ((largest < 1e-140) | (largest > 1e140)) & np.isfinite(largest))
@@ -108,7 +108,7 @@ class Ellipsoid(Norm):
     Parameters
     ----------
     A0 : ndarray of shape (n_inputs, n_inputs)
-        Over all the inputs. Columns that are frozen are left out of it by the problem.
+        Over all the inputs; :meth:`restricted` leaves out those that are frozen.
     """
 
     A0: np.ndarray
@@ -137,7 +137,7 @@ class Ellipsoid(Norm):
         return _euclidean(T, absolute, self._to_input(), reduce, self._factor_error())
 
     def dual_error(self, A: np.ndarray) -> np.ndarray:
-        """The error of the factor C, relative, of ``‖ |a|ᵀ|C⁻ᵀ| ‖₂``."""
+        """The relative error of the factor C, times ``‖ |a|ᵀ|C⁻ᵀ| ‖₂``."""
         return self._factor_error() * self.absolute_lengths(np.abs(A))
 
     def absolute_lengths(self, A: np.ndarray) -> np.ndarray:
@@ -159,8 +159,9 @@ class Ellipsoid(Norm):
     def _factor_error(self) -> float:
         """Relative error of C; a matrix for which it is too large is refused.
 
-        The factor of a matrix that is off by ω is off by cond(A0) ω = cond(C)² ω (Lemma F2); units of features do not
-        matter: of A0 = D R D, with a unit diagonal in R, it is cond(R) that counts (Demmel 1989).
+        If a matrix has the relative error ω, its factor has cond(A0) ω = cond(C)² ω (Lemma F2). Units of features do
+        not matter: with A0 = D R D, D diagonal and R of unit diagonal, cond(R) counts in place of cond(A0) (Demmel
+        1989).
         """
         C = self._factor()
         diagonal = np.count_nonzero(C - np.diag(np.diag(C))) == 0  # then each entry is right to the last bit
@@ -233,7 +234,7 @@ class L1(Norm):
         return MoveCoordinates(T, np.eye(T.shape[1]), _up(lipschitz), _up(growth), 0.0)
 
 
-_CONDITION = 1e13  # of an ellipsoid: beyond, rounding takes more than a percent of a radius
+_CONDITION = 1e13  # largest condition of an ellipsoid: beyond, rounding takes more than a percent of a radius
 
 NAMED: dict[str, type[L2] | type[LInf] | type[L1]] = {
     "2": L2, "2.0": L2, "l2": L2, "inf": LInf, "linf": LInf, "1": L1, "1.0": L1, "l1": L1,
@@ -268,7 +269,7 @@ def _spectral(T: np.ndarray) -> float:
 def _euclidean(
     T: np.ndarray, absolute: np.ndarray, to_input: np.ndarray, reduce: bool, error: float
 ) -> MoveCoordinates:
-    """``G = T · to_input``; reduced, ``G = QΣ`` of its singular value decomposition ``QΣRᵀ``, z in the rank of it.
+    """``G = T · to_input``; if ``reduce``, ``G = QΣ`` of its singular value decomposition ``QΣRᵀ``, in rank(G) columns.
 
     A δ of least norm with a given Tδ is ``to_input R z``, so nothing is lost without a box. Singular values at
     rounding level are dropped; the change is below what ``map_error`` and the rounding bound already allow for.

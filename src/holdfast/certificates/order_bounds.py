@@ -1,6 +1,7 @@
-"""Order-statistic bounds on the smallest move that changes a vote, from distances ``ε_lj`` to pairs that change order.
+"""Order-statistic bounds on the smallest move that changes a vote, from the sizes of moves that change single pairs.
 
-``E[l, q]`` is the (q+1)-th largest ``ε_lj`` over points j of the predicted class, one row for each point l of another.
+``ε_lj`` bounds the moves after which l is no farther than j. ``E[l, q]`` is the (q+1)-th largest ``ε_lj`` over points j
+of the predicted class, one row for each point l of another class.
 """
 
 import numpy as np
@@ -25,4 +26,5 @@ def weighted_order_bound(E: np.ndarray, labels: np.ndarray, k: int) -> float:
 
 
 def _smallest(values: np.ndarray, rank: int) -> float:
+    """The ``rank``-th smallest value; infinite if there are fewer."""
     return float(np.partition(values, rank - 1)[rank - 1]) if rank <= values.size else np.inf

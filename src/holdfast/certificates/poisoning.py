@@ -25,8 +25,7 @@ def poisoning_tolerance(model, X, *, reference=None, n_jobs: int | None = None) 
 
     It is about the *vote*: the metric and the steps before it are taken as they are. If the labels in
     question also shaped them (a learner fitted on the same data, rows dropped by ``prune``), a flip could move them,
-    and
-    the number is no guarantee for the refitted model. It is one for the Euclidean distance, for a metric
+    and the number is no guarantee for the refitted model. It is a guarantee for the Euclidean distance, for a metric
     fixed beforehand, and for one learned on other, trusted data.
 
     Parameters

@@ -7,10 +7,10 @@ import numpy as np
 
 from holdfast.numerics.sums import product_by_rows
 
-# A row may break a relation by this part of the sizes that are added, as 0.1 + 0.2 = 0.3 does: of sums of up to
-# a million terms rounding is less.
+# A row may break a relation by this fraction of the sizes that are added, as 0.1 + 0.2 breaks "<= 0.3": more than the
+# rounding of sums of up to a million terms.
 TOLERANCE = 1e-9
-_ROUNDS = 60  # of projections; what has not come back by then is no witness
+_ROUNDS = 60  # of projections; a row that still breaks a relation then is no witness
 _INSIDE = 1e-13  # how far inside a relation a projection aims, relative to the sizes that are added
 
 
@@ -35,15 +35,15 @@ class Relations(NamedTuple):
         return rows @ self.A.T - self.b > TOLERANCE * self.sizes(rows)
 
     def room(self, rows: np.ndarray, slack: float) -> np.ndarray:
-        """``b − A z``, raised by a part of the sizes that are added: of every row alone, (m, n_relations)."""
+        """``b − A z + slack · sizes``, (m, n_relations); a row has the same room in any batch."""
         sizes = product_by_rows(np.abs(rows), np.abs(self.A)) + np.abs(self.b)
         return self.b - product_by_rows(rows, self.A) + slack * sizes
 
     def kept(self, moved: np.ndarray, rows: np.ndarray) -> np.ndarray:
         """True for each moved row that keeps every relation in exact arithmetic.
 
-        An equality, which is two opposite relations, is kept to rounding (1e-9 of the sizes that are added). A row that
-        breaks a relation by rounding may go on to do so, by no more than before.
+        An equality, which is two opposite relations, is kept to rounding (1e-9 of the sizes that are added). Where the
+        row before the move breaks a relation by rounding, the moved row may break it by as much.
         """
         value, size = moved @ self.A.T - self.b, self.sizes(moved)
         out = ~(value > TOLERANCE * size).any(axis=1)
@@ -59,10 +59,11 @@ class Relations(NamedTuple):
         return np.array([(both == -row).all(axis=1).any() for row in both], dtype=bool)
 
     def project(self, moved, rows, low, high, still: np.ndarray, unit: np.ndarray | None) -> np.ndarray:
-        """Moved rows, carried back behind the relations they break, one after the other, within ``low`` and ``high``.
+        """Moved rows, projected onto the relations they break, one after the other, within ``low`` and ``high``.
 
-        Projections in turn onto halfspaces and the box, in units of the features; features of the mask ``still`` stay.
-        If a little is missing at the end, the way back to the row, which keeps its relations, has it.
+        Projections alternate between halfspaces and the box, in units of the features; features of the mask ``still``
+        do not change. A row that still breaks a relation at the end is drawn a little towards the row before the move,
+        which keeps its relations.
         """
         todo = np.flatnonzero(np.isfinite(moved).all(axis=1))
         todo = todo[~self.kept(moved[todo], rows[todo])]
@@ -74,7 +75,7 @@ class Relations(NamedTuple):
         for _ in range(_ROUNDS):
             before = z
             for a, b in zip(self.A, self.b, strict=True):
-                # Only what still can move in the direction that is asked for.
+                # Only features that can still move in the direction needed.
                 move = np.where(still | ((z <= low) & (a > 0)) | ((z >= high) & (a < 0)), 0.0, a * scale)
                 over = z @ a - b + _INSIDE * (np.abs(z) @ np.abs(a) + abs(b))
                 length = np.einsum("md,md->m", move, move)
@@ -91,6 +92,6 @@ class Relations(NamedTuple):
 
 
 def _exact(a: np.ndarray, z: np.ndarray, b: float) -> Fraction:
-    """``a · z − b`` of the numbers as they are."""
-    there = np.flatnonzero(a)
-    return sum((Fraction(float(a[i])) * Fraction(float(z[i])) for i in there), Fraction(0)) - Fraction(float(b))
+    """``a · z − b`` in exact arithmetic."""
+    terms = (Fraction(float(a[i])) * Fraction(float(z[i])) for i in np.flatnonzero(a))
+    return sum(terms, Fraction(0)) - Fraction(float(b))

@@ -1,4 +1,4 @@
-"""The floating-point budget: how far rounding can carry a comparison of distances or of scores (Lemmas F2 and F5).
+"""The floating-point budget: how much rounding can change a comparison of distances or of scores (Lemmas F2 and F5).
 
 Let ``S`` bound the magnitudes behind a query: ``‖u‖``, every ``‖u_j‖``, and the terms that cancel when u is
 computed from an input. After a move of length R they are at most ``S + g R`` (``g`` is ``MoveCoordinates.growth``).
@@ -74,7 +74,7 @@ def query_rounding(problem: NeighborProblem, queries: np.ndarray, inputs: np.nda
 
 
 def score_rounding(problem: LinearProblem, inputs: np.ndarray | None, m: int) -> tuple[np.ndarray, np.ndarray]:
-    """Error of each score (m, C), and by how much it grows with each unit of a move (C,) (Lemma F5).
+    """Error of each score (m, C), and its growth for each unit of a move (C,) (Lemma F5).
 
     A score is one sum of products after the steps before it: its error is at most ``κ (|W_2| |W_1| |x| + constants)``.
     """

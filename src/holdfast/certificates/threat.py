@@ -15,8 +15,8 @@ from holdfast.certificates.training_rows import values_of, widths
 class Threat(BaseEstimator):
     """``{δ : ‖δ / unit‖ ≤ r, lower ≤ x + δ ≤ upper, δ_i ≥ 0 (only up), δ_i = 0 (frozen), A(x + δ) ≤ b, …}``.
 
-    Features are named as the model's columns are, or numbered. What is given for all features is a number or a
-    sequence; what is given for some is a mapping.
+    Features are given by the names of the model's columns, or by number. Values for all features are a number or a
+    sequence; values for some features are a mapping.
 
     Parameters
     ----------
@@ -154,7 +154,7 @@ class Threat(BaseEstimator):
         return sentences(self)
 
     def to_dict(self) -> dict:
-        """The parameters that are not the default, as numbers, words, lists and mappings."""
+        """The parameters that are not the default, as numbers, strings, lists and mappings."""
         return to_basic_types(self)
 
     @classmethod

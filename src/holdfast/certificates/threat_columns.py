@@ -16,7 +16,7 @@ def encoded_threat(threat: "Threat", names: Sequence[str], groups: Mapping[str, 
     """The same threat for encoded rows, by the numbers of their columns; see :meth:`Threat.encoded`."""
     at = {str(name): number for number, name in enumerate(names)}
     raw = {str(name): [int(column) for column in columns] for name, columns in groups.items()}
-    given, problems = threat.get_params(), []
+    parameters, problems = threat.get_params(), []
 
     def columns_of(what: str, column) -> list[int]:
         if str(column) in raw:
@@ -34,28 +34,28 @@ def encoded_threat(threat: "Threat", names: Sequence[str], groups: Mapping[str, 
         return []
 
     for what in _LISTS:
-        if given[what] is not None:
-            listed = np.atleast_1d(np.asarray(given[what])).tolist()
-            given[what] = [number for column in listed for number in columns_of(what, column)]
+        if parameters[what] is not None:
+            listed = np.atleast_1d(np.asarray(parameters[what])).tolist()
+            parameters[what] = [number for column in listed for number in columns_of(what, column)]
     for what in _VALUES:
-        if isinstance(given[what], Mapping):
-            given[what] = {
-                number: value for column, value in given[what].items() for number in columns_of(what, column)
+        if isinstance(parameters[what], Mapping):
+            parameters[what] = {
+                number: value for column, value in parameters[what].items() for number in columns_of(what, column)
             }
     for what in ("free", "categories"):
-        if given[what] is not None:
-            given[what] = _changing(what, given[what], raw, columns_of, problems)
-    if given["relations"] is not None:
-        given["relations"] = [
+        if parameters[what] is not None:
+            parameters[what] = _changing(what, parameters[what], raw, columns_of, problems)
+    if parameters["relations"] is not None:
+        parameters["relations"] = [
             ({number: factor for column, factor in terms.items() for number in columns_of("relations", column)}, *rest)
-            for terms, *rest in given["relations"]
+            for terms, *rest in parameters["relations"]
         ]
     if problems:
         raise ValueError(" ".join(problems))
-    changing = {column for what in ("free", "categories") for column in (given[what] or {})}
+    changing = {column for what in ("free", "categories") for column in (parameters[what] or {})}
     still = [number for name, columns in raw.items() if name not in changing for number in columns]
-    given["frozen"] = sorted({*(given["frozen"] or []), *still}) or None
-    return type(threat)(**given)
+    parameters["frozen"] = sorted({*(parameters["frozen"] or []), *still}) or None
+    return type(threat)(**parameters)
 
 
 def _changing(what: str, given, raw: dict, columns_of, problems: list[str]) -> dict:

@@ -14,7 +14,7 @@ from holdfast.certificates.voting import Voter
 
 
 class EncodedCategory(Category):
-    """A column of words: its number, if it has one, and the indicators that the encoding made of it."""
+    """A column of words: its numeric coordinate, and the indicators that the encoding makes for its values."""
 
     @property
     def one_hot(self) -> bool:
@@ -27,7 +27,7 @@ def read_for(threat: Threat, voter: Voter) -> Reading:
     encoding = voter.encoding
     if encoding.keeps_rows:
         return threat.read(voter.n_features, voter.feature_names)
-    rest: dict[str, Any] = {}
+    rest: dict[str, Any] = {}  # parameters of the threat without the columns of words
     groups: list[Category] = []
     problems: list[str] = []
     for what, limited in (("free", False), ("categories", True)):
@@ -47,17 +47,17 @@ def read_for(threat: Threat, voter: Voter) -> Reading:
     if not groups:
         return Reading(moves, reading.categories, reading.names)
     others = () if reading.categories is None else reading.categories.groups
-    together = Categories([*others, *groups], threat.max_changes)
-    if together.count() > LIMIT:
+    combined = Categories([*others, *groups], threat.max_changes)
+    if combined.count() > LIMIT:
         raise ValueError(
-            f"The categories have {together.count():,} combinations a row, more than {LIMIT:,}: free fewer of them, or "
+            f"The categories have {combined.count():,} combinations a row, more than {LIMIT:,}: free fewer of them, or "
             "limit how many change at once (categories= with max_changes=)."
         )
-    return Reading(moves, together, reading.names)
+    return Reading(moves, combined, reading.names)
 
 
 def _split(given, encoding: Encoding) -> tuple[dict[int, Any], Any]:
-    """Columns of words with the values named for them (None: all that are known), and what is left of ``given``."""
+    """Columns of words with the values named for them (None: all that are known), and the rest of ``given``."""
     if given is None:
         return {}, None
     named = given if isinstance(given, Mapping) else dict.fromkeys(_flat(given))
@@ -67,8 +67,8 @@ def _split(given, encoding: Encoding) -> tuple[dict[int, Any], Any]:
         column = _column(encoding, name)
         if column in encoding.categories:
             words[column] = rest.pop(name)
-    left: Any = rest if isinstance(given, Mapping) else list(rest)
-    return words, left or None
+    others: Any = rest if isinstance(given, Mapping) else list(rest)
+    return words, others or None
 
 
 def _flat(given) -> list:
@@ -86,7 +86,7 @@ def _column(encoding: Encoding, name) -> int:
 def _category(
     encoding: Encoding, what: str, column: int, values, limited: bool, problems: list[str]
 ) -> EncodedCategory | None:
-    """One line of indicators for each value that the category may take."""
+    """The category of a column of words: a row of indicators for each value that it may take."""
     known = {key(value): i for i, value in enumerate(encoding.categories[column])}
     present = [value for value in encoding.categories[column] if key(value)[0] == "value"]
     wanted = present if values is None else _flat(values)

@@ -10,11 +10,11 @@ import numpy as np
 
 from holdfast.certificates.norms import NAMED, Ellipsoid
 
-_INFINITE = {np.inf: "inf", -np.inf: "-inf"}  # JSON has no word for it
+_INFINITE = {np.inf: "inf", -np.inf: "-inf"}  # JSON has no infinity
 
 
 def to_basic_types(threat) -> dict:
-    """The parameters that are not the default, as numbers, words, lists and mappings."""
+    """The parameters that are not the default, as numbers, strings, lists and mappings."""
     norm = threat.norm
     if isinstance(norm, Ellipsoid):
         norm = norm.A0
@@ -37,7 +37,7 @@ def from_basic_types(given: Mapping, known, source: str) -> dict:
             for key, guess in zip(unknown, guesses, strict=True)
         ]
         raise ValueError(f"{source} has unknown keys: {', '.join(words)}. A threat has {', '.join(known)}.")
-    out = {key: _numbers(value) for key, value in given.items()}
+    out = {key: _with_infinities(value) for key, value in given.items()}
     if out.get("relations") is not None:
         out["relations"] = [tuple(relation) for relation in out["relations"]]
     return out
@@ -57,7 +57,7 @@ def read_file(path) -> dict:
 
 
 def _to_basic(value):
-    """Lists for arrays and tuples, numbers for those of NumPy, words for the infinite ones."""
+    """Arrays and tuples as lists, numbers of NumPy as Python's, infinite numbers as strings."""
     if isinstance(value, Mapping):
         return {str(key): _to_basic(each) for key, each in value.items()}
     if hasattr(value, "tolist"):  # an array, a number of NumPy, a column of a data frame
@@ -71,10 +71,10 @@ def _to_basic(value):
     return value
 
 
-def _numbers(value):
-    """The infinite numbers again."""
+def _with_infinities(value):
+    """Strings for infinity turned back into numbers, in nested lists and mappings too."""
     if isinstance(value, Mapping):
-        return {key: _numbers(each) for key, each in value.items()}
+        return {key: _with_infinities(each) for key, each in value.items()}
     if isinstance(value, list | tuple):
-        return [_numbers(each) for each in value]
+        return [_with_infinities(each) for each in value]
     return float(value) if isinstance(value, str) and value in _INFINITE.values() else value

@@ -1,4 +1,4 @@
-"""Read a threat for the columns of one model, all problems at once."""
+"""Read a threat for the columns of one model; one error lists all its problems."""
 
 import warnings
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from holdfast.certificates.relations import Relations
 if TYPE_CHECKING:
     from holdfast.certificates.threat import Threat
 
-_UNITS = 1e-290, 1e290
+_UNITS = 1e-290, 1e290  # smallest and largest unit: sizes in such units are still numbers of float64
 _SENSES = ("<=", ">=", "==")
 
 
@@ -26,9 +26,9 @@ class Reading:
     Attributes
     ----------
     moves : Moves
-        Of the numbers; the columns of categories are frozen in it.
+        Moves of the numbers; the columns of categories are frozen.
     categories : Categories or None
-        Which categories may change; each choice of them is a row of its own.
+        Which categories may change; each choice of them is certified as a separate row.
     names : list of str
         Of the columns.
     """
@@ -99,7 +99,7 @@ def read_threat(threat: "Threat", n_features: int, names) -> Reading:
         raise ValueError(" ".join(columns.problems))
     if unit is not None and (unit == 1.0).all():
         unit = None
-    if categories is not None:  # each of their values is a row of its own: nothing in between
+    if categories is not None:  # their values are enumerated, so these columns do not move as numbers
         frozen = np.zeros(n_features, bool) if frozen is None else frozen
         frozen[categories.columns] = True
     if integer is not None and frozen is not None:
@@ -126,13 +126,13 @@ def _categories(columns: Columns, groups: list[Category], threat: "Threat", froz
         columns.problem(f"Column {columns.first(used > 1)} is in two categories.")
     if frozen is not None and (frozen & (used > 0)).any():
         columns.problem(f"Column {columns.first(frozen & (used > 0))} is frozen, and a category that may change.")
-    together = Categories(groups, None if most is None else int(most))
-    if together.count() > LIMIT:
+    combined = Categories(groups, None if most is None else int(most))
+    if combined.count() > LIMIT:
         columns.problem(
-            f"The categories have {together.count():,} combinations a row, more than {LIMIT:,}: free fewer of them, or "
+            f"The categories have {combined.count():,} combinations a row, more than {LIMIT:,}: free fewer of them, or "
             "limit how many change at once (categories= with max_changes=)."
         )
-    return together
+    return combined
 
 
 def _relations(columns: Columns, given) -> tuple[np.ndarray, np.ndarray] | None:

@@ -63,7 +63,7 @@ def _units(unit) -> list[str]:
 
 
 def _values(given, verb: str, everything: str, each: str) -> list[str]:
-    """One sentence a feature; one for all if there are many."""
+    """One sentence for each feature; one for all of them if there are many."""
     if given is None:
         return []
     if isinstance(given, Mapping):

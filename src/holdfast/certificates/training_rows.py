@@ -14,15 +14,15 @@ from holdfast.certificates.folding.steps import column_numbers, does_nothing
 if TYPE_CHECKING:
     from holdfast.certificates.threat import Threat
 
-_MOST = 1_000  # different values of a category; a column with more is a number
+_MOST = 1_000  # most values of a category; a column with more is taken for numbers
 
 
 def fitted_threat(threat: "Threat", model, reference, names) -> "Threat":
     """The threat with numbers in place of words, from the rows of training if they are known.
 
-    Known are rows given as ``reference``, the rows that a classifier without steps before it stores, and the standard
-    deviations by which the model itself divides (:func:`deviations`). Otherwise the threat stays as it is, and reading
-    it says what is missing.
+    They come from the rows given as ``reference``, from the rows that a classifier without steps before it stores, or
+    are the standard deviations by which the model itself divides (:func:`deviations`). Otherwise the threat is returned
+    as it is, and reading it raises an error that says what is missing.
     """
     if not threat.needs_rows:
         return threat
@@ -35,8 +35,8 @@ def fitted_threat(threat: "Threat", model, reference, names) -> "Threat":
 
             rows = DataFrame(rows, columns=[str(name) for name in names])
         return threat.fitted_to(rows)
-    own = deviations(model) if isinstance(threat.unit, str) and threat.unit == "std" else None
-    return threat if own is None else type(threat)(**threat.get_params() | {"unit": own})
+    unit = deviations(model) if isinstance(threat.unit, str) and threat.unit == "std" else None
+    return threat if unit is None else type(threat)(**threat.get_params() | {"unit": unit})
 
 
 def deviations(model) -> np.ndarray | None:
@@ -50,7 +50,7 @@ def deviations(model) -> np.ndarray | None:
         return first.scale_
     if not isinstance(first, ColumnTransformer):
         return None
-    n, found = first.n_features_in_, np.ones(first.n_features_in_)
+    n, scales = first.n_features_in_, np.ones(first.n_features_in_)
     scaled = False
     for _, part, columns in first.transformers_:
         at = column_numbers(columns, getattr(first, "feature_names_in_", None), n)
@@ -59,15 +59,15 @@ def deviations(model) -> np.ndarray | None:
         scaler = _first_at_work(part)
         if isinstance(scaler, OneHotEncoder | OrdinalEncoder):
             continue
-        # Indicators of gaps stand behind the columns.
+        # After an imputer, the indicators of gaps come after the columns.
         if not isinstance(scaler, StandardScaler) or scaler.scale_ is None or len(scaler.scale_) < len(at):
             return None
-        found[at], scaled = scaler.scale_[: len(at)], True
-    return found if scaled else None
+        scales[at], scaled = scaler.scale_[: len(at)], True
+    return scales if scaled else None
 
 
 def _first_at_work(step):
-    """The first step of a pipeline that does more than fill gaps; None if filling leaves columns out."""
+    """The first step of a pipeline that does more than fill gaps; None if an imputer drops columns."""
     for each in [each for _, each in step.steps] if isinstance(step, Pipeline) else [step]:
         if isinstance(each, SimpleImputer):
             filled = np.asarray(each.statistics_)
@@ -88,19 +88,19 @@ def widths(X, unit):
             for column, word in unit.items()
             if not isinstance(word, str) or str(column) in at
         }
-    found = _width(table, unit)
-    return dict(zip(names, found.tolist(), strict=True)) if hasattr(X, "columns") else found
+    width = _width(table, unit)
+    return dict(zip(names, width.tolist(), strict=True)) if hasattr(X, "columns") else width
 
 
 def values_of(X, what: str, columns) -> dict:
     """``{column: its values}`` of a list of columns."""
-    found = {}
+    out = {}
     for column in np.atleast_1d(np.asarray(columns, dtype=object)).tolist():
         if hasattr(X, "columns"):
-            there = {str(name): name for name in X.columns}
-            if str(column) not in there:
+            names = {str(name): name for name in X.columns}
+            if str(column) not in names:
                 raise ValueError(f"{what} names {column!r}, but the rows of training have no such column.")
-            values = X[there[str(column)]].dropna().unique().tolist()
+            values = X[names[str(column)]].dropna().unique().tolist()
         else:
             table = np.asarray(X)
             if isinstance(column, str) or not 0 <= int(column) < table.shape[1]:
@@ -110,8 +110,8 @@ def values_of(X, what: str, columns) -> dict:
             raise ValueError(
                 f"{what} names {column!r}, which has {len(values):,} values in the rows of training: it is no category."
             )
-        found[column] = sorted(values)
-    return found
+        out[column] = sorted(values)
+    return out
 
 
 def _width(values: np.ndarray, word: str) -> np.ndarray:

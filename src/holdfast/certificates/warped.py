@@ -4,28 +4,29 @@ from dataclasses import replace
 
 import numpy as np
 
+from holdfast.certificates.effort import Effort
 from holdfast.certificates.engines import solve
 from holdfast.certificates.moves import Moves
 from holdfast.certificates.norms import L1, L2, LInf, Norm
 from holdfast.certificates.problems import Bounds, Budget
 from holdfast.certificates.voting import Voter
 
-_STEPS = 24  # verdicts a row, at most, by engines without a search
-_SEARCHES = 6  # and by those with one
+_STEPS = 24  # most verdicts for a row by engines without a search
+_SEARCHES = 6  # and by engines with one, which are slow
 _SMALLEST, _LARGEST = 1e-12, 1e12  # sizes between which a radius is sought
 _MEET = 2e-5  # relative distance of two sizes, one certified and one not, at which the search ends
-_GUESSES = 3  # sizes in a row that are guessed from the last; maps that jump mislead them, and then sizes are halved
-_GROW = 16.0  # how fast sizes grow while all are certified
-_CHEAP = 1e6  # how many times through the interval of a blurred coordinate a move of the size asked for could go
+_GUESSES = 3  # failures in a row after which sizes are halved and no longer guessed: maps that jump mislead guesses
+_GROW = 16.0  # largest factor between two sizes
+_CHEAP = 1e6  # how many times a move of the size in question could cross the interval of a blurred coordinate
 _DOUBLINGS, _HALVINGS = 24, 50  # to invert a monotone map
 
 
-def warped_bounds(voter: Voter, moves: Moves, rows: np.ndarray, codes: np.ndarray, effort) -> Bounds:
+def warped_bounds(voter: Voter, moves: Moves, rows: np.ndarray, codes: np.ndarray, effort: Effort) -> Bounds:
     """Radii and moves of rows whose features pass monotone maps (Lemmas M1, M2 and M3).
 
     At size ε every feature lies in an interval, and so does every coordinate after its monotone map: a box, in which an
-    engine decides. In L∞ and boxes that is all there is to know; in L2 and L1 the coordinates move by at most their
-    largest slope. A few verdicts bracket the radius.
+    engine decides. In L∞ and boxes nothing is lost by that; in L2 and L1 the coordinates move by at most their largest
+    slope. A few verdicts bracket the radius.
     """
     if not isinstance(moves.norm, LInf | L2 | L1):
         raise ValueError(
@@ -39,9 +40,9 @@ def warped_bounds(voter: Voter, moves: Moves, rows: np.ndarray, codes: np.ndarra
 
 
 class _Row:
-    """One row: its verdicts."""
+    """The verdicts at several sizes for one row, and the radius that follows from them."""
 
-    def __init__(self, voter: Voter, moves: Moves, row: np.ndarray, code: int, effort):
+    def __init__(self, voter: Voter, moves: Moves, row: np.ndarray, code: int, effort: Effort):
         self.voter, self.moves, self.row, self.code, self.effort = voter, moves, row, code, effort
         self.encoding, self.map = voter.encoding, voter.fold.before
         self.first = self.encoding.size - len(self.encoding.warps)
@@ -55,15 +56,15 @@ class _Row:
         # Coordinates that a feature moves: itself, where a step reads it, and its warps.
         used = (self.map.W != 0).any(axis=0)
         self.raw = np.array([j for j in self.free if used[j]], dtype=int)
-        can = set(self.free.tolist())
-        self.bent = [i for i, warp in enumerate(self.encoding.warps) if warp.source in can and used[self.first + i]]
+        free = set(self.free.tolist())
+        self.bent = [i for i, warp in enumerate(self.encoding.warps) if warp.source in free and used[self.first + i]]
         self.blurred = self._blurred([i for i in np.flatnonzero(used[self.first :]).tolist() if i not in self.bent])
         self.moving = np.array([*self.raw, *(self.first + i for i in (*self.bent, *self.blurred))], dtype=int)
 
     def _blurred(self, still: list[int]) -> dict[int, tuple[float, float]]:
-        """Warps of features that stand still, whose image rounding may change: the interval that it lies in (Lemma M3).
+        """Warps of frozen features whose image rounding may change: the interval that it lies in (Lemma M3).
 
-        Where nothing comes before a map, the model computes it of the very number that the row has.
+        Where no step comes before a map, the model applies it to the very number in the row, and nothing is blurred.
         """
         inner, error, _ = self.encoding.inputs(self.row[None])
         still = [i for i in still if error[0, i] > 0]
@@ -71,8 +72,8 @@ class _Row:
             return {}
         ends = np.vstack([inner - error, inner + error])
         images = np.sort(self.encoding.bend(ends), axis=0)
-        own = self.row[self.first :]
-        return {i: (min(images[0, i], own[i]), max(images[1, i], own[i])) for i in still}
+        image = self.row[self.first :]
+        return {i: (min(images[0, i], image[i]), max(images[1, i], image[i])) for i in still}
 
     def box(self, size: float) -> tuple[np.ndarray, np.ndarray]:
         """The interval of every coordinate for moves of at most ``size`` in every feature."""
@@ -101,7 +102,7 @@ class _Row:
         return ends + np.array([-error, error])
 
     def ratio(self, size: float, fast: bool) -> tuple[float, np.ndarray | None]:
-        """At least 1 if no move of this size changes the vote; a move of the coordinates that does, if one is found."""
+        """A ratio, 1 or more if no move of this size changes the vote; a move of the coordinates that does, or None."""
         low, high = self.box(size)
         if not np.isfinite(low[self.moving]).all() or not np.isfinite(high[self.moving]).all():
             return 0.0, None
@@ -120,18 +121,18 @@ class _Row:
             relations=None,
         )  # fmt: skip
         budget = Budget(self.effort.budget.nodes, at=least)
-        found = solve(
+        bounds = solve(
             self.voter.problem(self.map, box), self.query, np.array([self.code]), self.row[None],
             fast=fast, budget=budget, n_jobs=1, memory=self.effort.memory,
         )  # fmt: skip
-        delta = found.delta[0] if np.isfinite(found.delta[0]).all() else None
-        return float(max(found.lower[0] - error, 0.0) / least), delta
+        delta = bounds.delta[0] if np.isfinite(bounds.delta[0]).all() else None
+        return float(max(bounds.lower[0] - error, 0.0) / least), delta
 
     def _units(self, low: np.ndarray, high: np.ndarray, size: float) -> tuple[np.ndarray, float] | None:
         """The most that each coordinate moves for a move of size 1 within the box, and the size of rounding.
 
-        None if a map jumps in the box. A feature with several coordinates moves all of them at once, so that each
-        counts for a part.
+        None if a map jumps in the box. A feature with several coordinates moves all of them at once, so the unit of
+        each is larger by their number (L1) or its root (L2).
         """
         unit, sources = self.unit.copy(), [*self.raw.tolist(), *(self.encoding.warps[i].source for i in self.bent)]
         count = {j: sources.count(j) for j in sources}
@@ -158,17 +159,17 @@ class _Row:
     def search(self) -> tuple[float, np.ndarray]:
         """The largest size found that is certified, and a move of the features that changes the vote beyond it.
 
-        Engines without a search find the place, the others widen it.
+        Engines without a search find a first radius, those with one extend it.
         """
         low, high, move = self._verdicts(0.0, self._start(), _STEPS, fast=True)
         if not self.effort.fast and low < _LARGEST:
             start = low * (1.0 + 1e-3) if low > 0 else high
-            low, _, found = self._verdicts(low, start, _SEARCHES, fast=False)
-            move = move if found is None else found
-        return low, self._back(move)
+            low, _, closer = self._verdicts(low, start, _SEARCHES, fast=False)
+            move = move if closer is None else closer
+        return low, self._to_features(move)
 
     def _verdicts(self, low: float, size: float, steps: int, fast: bool) -> tuple[float, float, np.ndarray | None]:
-        """From verdicts at growing or falling sizes: certified, not certified, a move of the coordinates."""
+        """The largest size certified, the smallest that is not, and a move of the coordinates that changes the vote."""
         high, move, failed = np.inf, None, 0
         for _ in range(steps):
             ratio, delta = self.ratio(size, fast)
@@ -188,11 +189,11 @@ class _Row:
         return low, high, move
 
     def _start(self) -> float:
-        """A size at which features move by about a tenth of what the row is."""
+        """A first size: a tenth of the median value of the row, in units."""
         sizes = np.abs(self.row[self.free]) / self.unit[self.free]
         return float(0.1 * np.median(sizes[sizes > 0])) if (sizes > 0).any() else 1.0
 
-    def _back(self, delta: np.ndarray | None) -> np.ndarray:
+    def _to_features(self, delta: np.ndarray | None) -> np.ndarray:
         """A move of coordinates as a move of features: monotone maps are inverted by doubling and halving."""
         out = np.full(self.row.size, np.nan)
         if delta is None:
@@ -204,13 +205,13 @@ class _Row:
         weight, offset = (np.array([getattr(warp, name) for warp in warps]) for name in ("weight", "offset"))
         x, change = self.row[source], delta[self.first :]
         aim, sign = self.row[self.first :] + change, np.sign(change)
-        way = np.sign(weight) * sign  # all of these maps grow
+        direction = np.sign(weight) * sign  # all of these maps are increasing
 
         def beyond(move: np.ndarray) -> np.ndarray:
             value = self.encoding.bend((weight * (x + move) + offset)[None])[0]
             return ~((value - aim) * sign < 0)
 
-        near, far = np.zeros(len(warps)), 1e-6 * self.unit[source] * way
+        near, far = np.zeros(len(warps)), 1e-6 * self.unit[source] * direction
         for _ in range(_DOUBLINGS):
             short = ~beyond(far)
             near, far = np.where(short, far, near), np.where(short, 4.0 * far, far)

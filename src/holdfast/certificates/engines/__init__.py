@@ -53,10 +53,10 @@ def solve(
     if budget.at is not None:
         budget = replace(budget, at=budget.at / beta)
     if isinstance(problem, NeighborProblem):
-        found = from_nearby(engine, problem, queries, prediction, inputs, n_jobs, memory, budget)
+        bounds = from_nearby(engine, problem, queries, prediction, inputs, n_jobs, memory, budget)
     else:
-        found = engine(problem, queries, prediction, inputs=inputs, n_jobs=n_jobs, budget=budget)
-    return Bounds(_times(beta, found.lower), beta * found.upper, found.delta)
+        bounds = engine(problem, queries, prediction, inputs=inputs, n_jobs=n_jobs, budget=budget)
+    return Bounds(_times(beta, bounds.lower), beta * bounds.upper, bounds.delta)
 
 
 def _times(beta: float, lower: np.ndarray) -> np.ndarray:

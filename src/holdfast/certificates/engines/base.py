@@ -38,7 +38,7 @@ class Engine:
     tight : bool
         Whether its two bounds meet, up to rounding, where its search ends.
     fast : bool
-        Whether it takes no search: what ``certify(method="lower")`` may use.
+        Whether it needs no search, so that ``certify(method="lower")`` may use it.
     """
 
     name: str
@@ -70,7 +70,7 @@ class Engine:
         n_jobs : int or None
             Threads, over queries.
         budget : Budget or None
-            For each query, where the engine searches; None is ``Budget()``.
+            Limits of the search, for each query; None is ``Budget()``.
 
         Returns
         -------

@@ -31,18 +31,18 @@ def _closed_form(
     relations = _relations(problem, inputs)
     limited = bool(up.size and norm.uses_box) or relations is not None
     lower, move = np.full(m, np.inf), np.full((m, columns.shape[1]), np.nan)
-    rival, far = prediction.copy(), np.full(m, np.nan)  # the class that is nearest, and how far beyond it to go
-    own = np.take_along_axis(queries, prediction[:, None], axis=1)[:, 0]
-    own_error = np.take_along_axis(error, prediction[:, None], axis=1)[:, 0]
+    rival, far = prediction.copy(), np.full(m, np.nan)  # the class of least radius, and the length of a move to it
+    score = np.take_along_axis(queries, prediction[:, None], axis=1)[:, 0]  # of the predicted class
+    score_error = np.take_along_axis(error, prediction[:, None], axis=1)[:, 0]
     present, at = np.unique(prediction, return_inverse=True)  # rows of one class share their halfspaces
     for c in range(C):
         normals = columns[c] - columns[present]
-        level = own - queries[:, c]
-        missing = level - error[:, c] - own_error
+        level = score - queries[:, c]
+        missing = level - error[:, c] - score_error
         slope, growth = norm.dual_lengths(normals)[at], rate[c] + rate[prediction] + norm.dual_error(normals)[at]
         with np.errstate(divide="ignore", invalid="ignore"):
             radius = np.where(missing > 0, missing / (slope * (1 + 1e-14) + growth) * (1 - 1e-15), 0.0)
-        # A witness goes beyond the boundary by twice the error of the scores: every evaluation sees it.
+        # A witness goes beyond the boundary by twice the error of the scores: however they round, the answer changes.
         reach = np.divide(level, slope, out=np.zeros(m), where=slope > 0)
         aim = level + 2.0 * (level - missing + growth * reach)
         length = np.divide(aim, slope, out=np.full(m, np.nan), where=slope > 0)
@@ -53,8 +53,8 @@ def _closed_form(
             if up.size and norm.uses_box:
                 boxed_rows(A, missing, aim, growth, norm.code, down, up, radius, step)
             if relations is not None:
-                asked = other & (radius < lower)
-                _keep_relations(relations, A, missing, aim, growth, norm, down, up, asked, radius, step)
+                candidates = other & (radius < lower)
+                _keep_relations(relations, A, missing, aim, growth, norm, down, up, candidates, radius, step)
         better = other & (radius < lower)
         lower[better], rival[better], far[better] = radius[better], c, length[better]
         if limited:
@@ -71,17 +71,17 @@ def _relations(problem: LinearProblem, inputs: np.ndarray | None) -> tuple[np.nd
     return problem.moves.in_units(problem.moves.relations[0]), problem.moves.relation_room(inputs)
 
 
-def _keep_relations(relations, A, missing, aim, growth, norm, down, up, asked, radius, step) -> None:
-    """Radius and step of the rows asked for, where the step without relations breaks one."""
+def _keep_relations(relations, A, missing, aim, growth, norm, down, up, candidates, radius, step) -> None:
+    """Set radius and step of the candidates, a mask of rows, where the step without relations breaks one."""
     rows, levels = relations
     with np.errstate(invalid="ignore"):
         breaks = (step @ rows.T > levels).any(axis=1) | ~np.isfinite(step).all(axis=1)
-    some = np.flatnonzero(asked & breaks & (missing > 0))
-    if not some.size:
+    at = np.flatnonzero(candidates & breaks & (missing > 0))
+    if not at.size:
         return
-    room = (down[some], up[some]) if up.size else (down, up)
-    found, step[some] = with_relations(A[some], missing[some], aim[some], growth[some], norm, *room, rows, levels[some])
-    radius[some] = np.maximum(radius[some], found)
+    room = (down[at], up[at]) if up.size else (down, up)
+    limited, step[at] = with_relations(A[at], missing[at], aim[at], growth[at], norm, *room, rows, levels[at])
+    radius[at] = np.maximum(radius[at], limited)
 
 
 def _handles(problem: Problem) -> bool:

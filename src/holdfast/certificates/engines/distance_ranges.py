@@ -14,10 +14,10 @@ from holdfast.certificates.problems.distances import lengths
 from holdfast.certificates.rounding import kappa
 
 _COARSE, _FINE = 60, 16  # halvings: with Lipschitz constants alone, and with the range of every coordinate
-_TARGETS = 32  # nearest points of the predicted class that are looked at, or twice as many as an order statistic needs
-_REFINED = 64  # points of other classes whose pairs are looked at closely
+_TARGETS = 32  # nearest points of the predicted class that are used, or twice as many as an order statistic needs
+_REFINED = 64  # points of other classes (2k more) whose pairs get the tighter, slower bound
 _ROOTS = 24  # halvings for a pair
-_NODES = 100  # of the search for ways that witnesses are sought along
+_NODES = 100  # nodes of the search for moves to look for witnesses along
 
 
 def _distance_ranges(
@@ -39,11 +39,11 @@ def _distance_ranges(
         lower[t] = row.radius()
     wrong = problem.vote(queries) != prediction
     lower[wrong] = 0.0
-    return Bounds(lower, np.full(len(queries), np.inf), _ways(problem, queries, prediction, inputs, n_jobs, budget))
+    return Bounds(lower, np.full(len(queries), np.inf), _unchecked_moves(problem, queries, inputs, n_jobs, budget))
 
 
-def _ways(problem: DistanceProblem, queries, prediction, inputs, n_jobs, budget: Budget) -> np.ndarray:
-    """Moves to walk along for a witness, not checked: those that change the plain vote of the nearest points."""
+def _unchecked_moves(problem: DistanceProblem, queries, inputs, n_jobs, budget: Budget) -> np.ndarray:
+    """Moves to look for witnesses along, not checked: they change the unweighted Euclidean vote of k points."""
     k = problem.n_neighbors or min(_TARGETS, int(np.sum(problem.labels == problem.labels[0])))
     plain = NeighborProblem(
         problem.points, problem.labels, problem.T, k, problem.moves, problem.n_classes, "lowest", problem.scale,
@@ -57,7 +57,7 @@ def _ways(problem: DistanceProblem, queries, prediction, inputs, n_jobs, budget:
 
 
 class _Reach:
-    """The distance that moves of size 1 carry a query: in the p-norm, and in every coordinate."""
+    """How far moves of size 1 carry a query: in the p-norm, and in every coordinate."""
 
     def __init__(self, problem: DistanceProblem):
         self.T, absolute = problem.moves.in_units(problem.T), problem.moves.in_units(problem.absolute)
@@ -107,7 +107,7 @@ class _Query:
         return max(low, pairs)
 
     def bisect(self, low: float, far: float, steps: int, coordinates: bool) -> float:
-        """The largest of some sizes between ``low`` and ``far`` at which the vote holds."""
+        """The largest size tried between ``low`` and ``far`` at which the vote holds."""
         high = far
         size = low * 1.02 if coordinates and low > 0 else 0.5 * (low + far)
         for _ in range(steps):
@@ -174,9 +174,9 @@ class _Query:
             lost = error / (far_l + near_j) if p == 2 else 2.0 * error
             pairs = np.nan_to_num(np.maximum((far_l - near_j - lost) / (2.0 * self.reach.whole), 0.0)) * (1.0 - 1e-12)
         E = orders(pairs)
-        worth = np.argsort(E[:, -1], kind="stable")[: _REFINED + 2 * k]
-        close = _plane_pairs if p == 2 else _bent_pairs
-        E[worth] = np.maximum(E[worth], orders(np.maximum(pairs[worth], close(self, others[worth], targets, far))))
+        least = np.argsort(E[:, -1], kind="stable")[: _REFINED + 2 * k]  # the points that decide the bound
+        tighter = _plane_pairs if p == 2 else _bent_pairs
+        E[least] = np.maximum(E[least], orders(np.maximum(pairs[least], tighter(self, others[least], targets, far))))
         bound = weighted_order_bound if self.problem.weighted else order_statistic_bound
         return min(bound(np.minimum(E, far), labels[others], k), far)
 
@@ -195,8 +195,8 @@ def _plane_pairs(row: _Query, others: np.ndarray, targets: np.ndarray, far: floa
 def _bent_pairs(row: _Query, others: np.ndarray, targets: np.ndarray, far: float) -> np.ndarray:
     """Other metrics: ``Σ_c |v_c − l_c|^p − |v_c − j_c|^p`` falls in every coordinate towards l (Lemma D3).
 
-    So at the corner of the box of all queries in reach that is towards l it is least; its first zero is found by
-    halving. For p = 1 it falls by at most 2 for a unit of a coordinate that lies on the near side of l.
+    So in the box of all queries in reach it is least at the corner towards l; its first zero is found by halving. For
+    p = 1 it falls by at most 2 for each unit of a coordinate that lies on the near side of l.
     """
     p, reach = row.problem.p, row.reach
     out = np.zeros((len(others), len(targets)))

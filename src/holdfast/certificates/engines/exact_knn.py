@@ -18,8 +18,8 @@ from holdfast.certificates.rounding import query_rounding, rounding_of
 from holdfast.numerics.sums import product_by_rows
 from holdfast.numerics.threads import map_blocks
 
-_ABOVE = 1.0 + 1e-9  # a verdict at one size is sought a hair beyond it, where rounding cannot hide it
-_CAPACITY = 20_000  # nodes that can wait; as many as the default budget of the engine solves
+_ABOVE = 1.0 + 1e-9  # for a verdict at one size the horizon is a hair beyond it, where rounding cannot hide it
+_CAPACITY = 20_000  # nodes that the heap can hold; as many as the default Budget solves
 
 
 def _exact_knn(
@@ -64,19 +64,21 @@ def _exact_knn(
     lower, z = np.empty(m), np.full((m, space.to_input.shape[1]), np.nan)
 
     def row(t: int) -> None:
-        own, y = rounding_of(rounding, t), int(prediction[t])
+        row_rounding, y = rounding_of(rounding, t), int(prediction[t])
         limits = (None, None, least[t]) if down is None or up is None else (down[t], up[t], least[t])
-        lower[t] = _search(problem, space, queries[t], y, kinds[y], start[t], own, limits, budget, z[t])
+        lower[t] = _search(problem, space, queries[t], y, kinds[y], start[t], row_rounding, limits, budget, z[t])
 
     map_blocks(row, range(m), n_jobs)
-    found = problem.bounds(queries, prediction, inputs, lower, product_by_rows(z, space.to_input))
-    return found if problem.norm.quadratic else single_row_moves(problem, queries, prediction, inputs, found, budget.at)
+    bounds = problem.bounds(queries, prediction, inputs, lower, product_by_rows(z, space.to_input))
+    if problem.norm.quadratic:
+        return bounds
+    return single_row_moves(problem, queries, prediction, inputs, bounds, budget.at)
 
 
 def _search(problem, space: SearchSpace, u, y: int, kinds, start: float, rounding: Rounding, limits, budget, best_z):
     """Search within a horizon, and if the best witness lies beyond it, within a wider one.
 
-    The certified radius; the witness goes to ``best_z``. Where the verdict at one size is enough, this is the horizon.
+    Returns the certified radius; the witness goes to ``best_z``. For a verdict at one size, that size is the horizon.
     """
     coordinates, labels = problem.coordinates, problem.labels
     if start == np.inf or not kinds.size or not np.any(labels != y):  # no other class

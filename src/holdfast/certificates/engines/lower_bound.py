@@ -32,8 +32,8 @@ def _knn_lower(
     ``upper`` is infinite and ``delta`` NaN, except where the vote is not for y.
     """
     lower, _ = lower_bounds(problem, queries, prediction, inputs, n_jobs)
-    nothing = np.full((len(queries), problem.free.size), np.nan)
-    return problem.bounds(queries, prediction, inputs, lower, nothing)
+    no_moves = np.full((len(queries), problem.free.size), np.nan)
+    return problem.bounds(queries, prediction, inputs, lower, no_moves)
 
 
 def lower_bounds(

@@ -8,9 +8,9 @@ from holdfast.certificates.problems import Bounds, Budget, NeighborProblem
 from holdfast.certificates.rounding import query_rounding, rounding_of
 from holdfast.numerics.threads import map_blocks, n_threads, single_threaded_blas
 
-_NEAREST = 2_000  # points that are used first, and at least
-_MORE = 4  # times as many, where they are not enough
-_WORTH = 20_000  # with fewer points than these all are used
+_NEAREST = 2_000  # nearest points that are tried first; at least 4k
+_MORE = 4  # times as many are tried next, where these are not enough
+_WORTHWHILE = 20_000  # with fewer points than this all are used
 
 
 def from_nearby(
@@ -43,10 +43,10 @@ def from_nearby(
     Returns
     -------
     Bounds
-        A witness longer than H is one of the vote among the nearest points: count the vote of all points at it.
+        A witness longer than H changes the vote among the nearest points only: check it by the vote of all points.
     """
     n, m = len(problem.points), len(queries)
-    if n < _WORTH:
+    if n < _WORTHWHILE:
         return engine(problem, queries, prediction, inputs=inputs, n_jobs=n_jobs, budget=budget)
     queries = np.ascontiguousarray(queries, dtype=np.float64)
     rounding = query_rounding(problem, queries, inputs)
@@ -57,13 +57,13 @@ def from_nearby(
     def block(rows: slice) -> None:
         keys = half_squares - queries[rows] @ problem.points.T  # ½‖u − u_j‖², but for a constant
         for t in range(rows.start, rows.stop):
-            some = slice(t, t + 1)
-            asked = (queries[some], prediction[some], None if inputs is None else inputs[some])
-            found = _from_nearest(engine, problem, *asked, keys[t - rows.start], rounding_of(rounding, t), budget)
-            lower[t], upper[t], delta[t] = found.lower[0], found.upper[0], found.delta[0]
+            one = slice(t, t + 1)
+            query = (queries[one], prediction[one], None if inputs is None else inputs[one])
+            bounds = _from_nearest(engine, problem, *query, keys[t - rows.start], rounding_of(rounding, t), budget)
+            lower[t], upper[t], delta[t] = bounds.lower[0], bounds.upper[0], bounds.delta[0]
 
     threads = n_threads(n_jobs)
-    size = max(1, int(memory * 2**20 / (3 * 8 * n * threads)))  # keys, their copy and their order
+    size = max(1, int(memory * 2**20 / (3 * 8 * n * threads)))  # 3 arrays: keys, their copy and their order
     parts = [slice(start, min(start + size, m)) for start in range(0, m, size)]
     with single_threaded_blas():
         map_blocks(block, parts, n_jobs)
@@ -82,16 +82,16 @@ def _from_nearest(engine, problem: NeighborProblem, query, prediction, inputs, k
         if kept.size < problem.n_neighbors or kept.size > n // 2:
             break
         part = problem.among(kept)
-        found = engine(part, query, prediction, inputs=inputs, n_jobs=1, budget=budget)
+        bounds = engine(part, query, prediction, inputs=inputs, n_jobs=1, budget=budget)
         kth = np.sqrt(np.partition(np.sum((part.points - u) ** 2, axis=1), part.n_neighbors - 1)[part.n_neighbors - 1])
-        if found.lower[0] <= _horizon(problem, kth, 2.0 * cut + u @ u, rounding):
-            return found
+        if bounds.lower[0] <= _horizon(problem, kth, 2.0 * cut + u @ u, rounding):
+            return bounds
         # As far as the radius found requires; if there is none yet, several times as many points.
         before, size = kept.size, _MORE * max(size, kept.size)
-        if np.isfinite(found.lower[0]):
-            cut = 0.5 * ((kth + 2.001 * problem.coordinates.lipschitz * found.lower[0]) ** 2 - u @ u)
+        if np.isfinite(bounds.lower[0]):
+            cut = 0.5 * ((kth + 2.001 * problem.coordinates.lipschitz * bounds.lower[0]) ** 2 - u @ u)
             kept = np.flatnonzero(keys < cut)
-        if not before < kept.size or not np.isfinite(found.lower[0]):
+        if not before < kept.size or not np.isfinite(bounds.lower[0]):
             kept = np.empty(0, np.int64)
     return engine(problem, query, prediction, inputs=inputs, n_jobs=1, budget=budget)
 

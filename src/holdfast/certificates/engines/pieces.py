@@ -35,8 +35,8 @@ def within_reach(
 
     A point farther than ``tH + √((d_(k) + tH)² + κ(S + gH)²)`` is not among the k nearest after any move of length H,
     however rounded, so its rows are not needed inside the horizon; nor are those of a point with
-    ``½d² − H‖a‖* > (½d² + H‖a‖*)_(k) + κ(S + gH)²``, a its slope from u (Lemma T5). Where a point of another class with
-    ``E^(Q−1) ≥ H`` is among the k nearest, y has the majority, so of the other classes only the rest is needed.
+    ``½d² − H‖a‖* > (½d² + H‖a‖*)_(k) + κ(S + gH)²``, where a is its slope from u (Lemma T5). If a point of another
+    class with ``E^(Q−1) ≥ H`` is among the k nearest, y has the majority, so such points are left out too.
     """
     coordinates, k, lipschitz = problem.coordinates, problem.n_neighbors, problem.coordinates.lipschitz
     work = empty_impostors(D.size, problem.slopes.shape[1], problem.rule)

@@ -66,15 +66,15 @@ def _linear(a, aim: float, rows, levels, norm: Norm, down, up) -> tuple[np.ndarr
         A, b = np.vstack([np.hstack([A, np.zeros((n + 1, 1))]), both]), np.append(b, np.zeros(d))
         cost, box = np.append(np.zeros(2 * d), 1.0), [*box, (0, None)]
     result = linprog(cost, A_ub=A, b_ub=b, bounds=box, method="highs")
-    if result.status != 0:  # no such move: the most that the score can gain says by how much
+    if result.status != 0:  # no such move: multipliers of the largest gain of the score that is possible
         gain = linprog(
             np.hstack([-a, a]), A_ub=np.hstack([rows, -rows]), b_ub=levels, bounds=box[: 2 * d], method="highs"
         )
-        found = np.maximum(-gain.ineqlin.marginals, 0.0) if gain.status == 0 else np.zeros(n)
-        return found, np.full(d, np.nan)
+        multipliers = np.maximum(-gain.ineqlin.marginals, 0.0) if gain.status == 0 else np.zeros(n)
+        return multipliers, np.full(d, np.nan)
     dual = np.maximum(-result.ineqlin.marginals[: n + 1], 0.0)
-    found = dual[1:] * size / dual[0] if dual[0] > 0 else np.zeros(n)
-    return found, result.x[:d] - result.x[d : 2 * d]
+    multipliers = dual[1:] * size / dual[0] if dual[0] > 0 else np.zeros(n)
+    return multipliers, result.x[:d] - result.x[d : 2 * d]
 
 
 def _quadratic(a, aim: float, rows, levels, norm: Norm, down, up) -> tuple[np.ndarray, np.ndarray]:
@@ -98,8 +98,8 @@ def _quadratic(a, aim: float, rows, levels, norm: Norm, down, up) -> tuple[np.nd
         return np.zeros(n), np.full(d, np.nan)
     residual = E @ u - np.append(np.zeros(d), 1.0)
     u = u / lengths
-    found = u[1 : n + 1] / u[0] if u[0] > 0 else np.zeros(n)
+    multipliers = u[1 : n + 1] / u[0] if u[0] > 0 else np.zeros(n)
     if not residual[-1] < -1e-10:  # no such move
-        return found, np.full(d, np.nan)
+        return multipliers, np.full(d, np.nan)
     z = -residual[:-1] / residual[-1] * reach
-    return found, solve_triangular(factor, z, lower=True, trans="T")
+    return multipliers, solve_triangular(factor, z, lower=True, trans="T")

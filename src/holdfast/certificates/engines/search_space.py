@@ -8,7 +8,7 @@ from holdfast.certificates.problems import NeighborProblem
 from holdfast.certificates.rounding import UNIT_ROUNDOFF
 from holdfast.numerics.sums import product_by_rows
 
-_FLAT = 1e-8  # σ² d: as much of a bound in L1 or L∞ may be lost (Lemma P1); less would cost digits of the solution
+_FLAT = 1e-8  # σ² d, the fraction of an L1 or L∞ bound that may be lost (Lemma P1); less costs digits of the solution
 
 
 @dataclass(frozen=True, eq=False)

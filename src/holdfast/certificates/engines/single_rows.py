@@ -1,4 +1,4 @@
-"""L1 and L∞: moves that one halfspace needs, where a search ended with longer ones."""
+"""L1 and L∞: the shortest moves into single halfspaces, where a search ended with longer moves."""
 
 import numpy as np
 
@@ -14,27 +14,28 @@ def single_row_moves(
     queries: np.ndarray,
     prediction: np.ndarray,
     inputs: np.ndarray | None,
-    found: Bounds,
+    bounds: Bounds,
     at: float | None,
 ) -> Bounds:
     """``δ = ε_lj · steepest(a_lj)``: the shortest move after which l is no farther than j, if that changes the vote.
 
-    In L1 it moves one feature only, in L∞ all alike: the solution of a quadratic program that stands for the norm comes
-    near it, but only as near as its precision. Every move is checked by the vote, so nothing rests on it. Where the
-    verdict at the size ``at`` is enough, only rows without one are looked at.
+    In L1 it moves one feature only, in L∞ all by the same size; the quadratic program that approximates the norm finds
+    it only up to its own precision. Every move is checked by the vote, so no bound rests on it. For a verdict at the
+    size ``at``, only rows without one are tried.
     """
-    decided = meet(found.lower, found.upper) | (False if at is None else (found.lower >= at) | (found.upper <= at))
+    lower, upper = bounds.lower, bounds.upper
+    decided = meet(lower, upper) | (False if at is None else (lower >= at) | (upper <= at))
     loose = np.flatnonzero(~decided)
     if not loose.size:
-        return found
+        return bounds
     norm, columns = problem.moves.free_norm, problem.moves.in_units(problem.T)
     if columns.shape[1] == 0:  # no feature is free
-        return found
+        return bounds
     moves = np.full((len(queries), columns.shape[1]), np.nan)
     for t in loose:
         D = np.sum((problem.points - queries[t]) ** 2, axis=1)
-        own = problem.labels == prediction[t]
-        others, targets = (np.flatnonzero(mask) for mask in (~own, own))
+        predicted = problem.labels == prediction[t]
+        others, targets = (np.flatnonzero(mask) for mask in (~predicted, predicted))
         others = others[np.argsort(D[others], kind="stable")][:_OPPONENTS]
         targets = targets[np.argsort(D[targets], kind="stable")][: max(problem.n_neighbors, _OPPONENTS)]
         if not others.size or not targets.size:
@@ -43,15 +44,13 @@ def single_row_moves(
         slope = norm.dual_lengths(A.reshape(-1, A.shape[2])).reshape(A.shape[:2])
         c = 0.5 * (D[others][:, None] - D[targets])
         size = np.divide(c, slope, out=np.zeros_like(c), where=slope > 0)
-        # Each size, with the row that needs it: a vote of several asks for fewer rows than all.
+        # One move for each pair: the vote may change at any of them, as it needs only some of the pairs.
         steps = norm.steepest(A.reshape(-1, A.shape[2])) * (_BEYOND * size.reshape(-1, 1))
-        tried = np.flatnonzero((size.ravel() > 0) & (size.ravel() < found.upper[t]))
+        tried = np.flatnonzero((size.ravel() > 0) & (size.ravel() < upper[t]))
         changed = problem.lost(problem.vote(queries[t] + steps[tried] @ columns.T), prediction[t])
         if changed.any():
             hit = tried[changed]
             moves[t] = steps[hit[np.argmin(size.ravel()[hit])]]
-    other = problem.bounds(queries, prediction, inputs, found.lower, moves)
-    better = other.upper < found.upper
-    return Bounds(
-        found.lower, np.where(better, other.upper, found.upper), np.where(better[:, None], other.delta, found.delta)
-    )
+    single = problem.bounds(queries, prediction, inputs, lower, moves)
+    better = single.upper < upper
+    return Bounds(lower, np.where(better, single.upper, upper), np.where(better[:, None], single.delta, bounds.delta))

@@ -1,4 +1,4 @@
-"""Steps before a vote, rewritten into the user's columns: rows after a step become rows before it."""
+"""Steps before a vote, folded into one map: halfspaces after the steps become halfspaces in the user's columns."""
 
 from holdfast.certificates.folding.encoding import Encoding as Encoding
 from holdfast.certificates.folding.fold import Fold as Fold

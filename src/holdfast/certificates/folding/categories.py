@@ -1,4 +1,4 @@
-"""Encoders of categories and imputers: what they make of each value, as an affine map of indicators."""
+"""Encoders of categories and imputers: their output for each value, as an affine map of indicators."""
 
 import warnings
 from typing import Any
@@ -13,23 +13,23 @@ from holdfast.certificates.folding.values import as_column, as_rows, key, unknow
 
 
 class ReadAgain(Exception):
-    """A column was found to be of another kind than was thought: the steps must be read again."""
+    """A column is of another kind than was assumed: the steps must be read again."""
 
 
 def encode_words(step, table: Table, kinds: Kinds) -> Table:
     """``z = Σ_v z(v) · [the category is v]``, with z(v) from the step's own ``transform`` (Lemma C1).
 
-    Every output of OneHotEncoder, OrdinalEncoder and TargetEncoder depends on one column, so one row for each value of
-    each column, the others at a known value, says everything. What the encoder refuses (a category it does not
-    know, say) the model refuses as well.
+    Every output of OneHotEncoder, OrdinalEncoder and TargetEncoder depends on one column, so it is enough to transform
+    one row for each value of each column, with the others at a known value. A value that the encoder refuses (an
+    unknown category, say) the model refuses as well.
     """
     words = _words(step, table, kinds)
     known = [{key(value) for value in values} for values in step.categories_]
     base = [next(v for v in word.values if key(v) in known[i]) for i, word in enumerate(words)]
     tried = [(i, code) for i, word in enumerate(words) for code in range(len(word.values))]
     rows = [[value_of(w, code) if i == at else base[i] for i, w in enumerate(words)] for at, code in tried]
-    sure = np.array([key(words[i].values[code]) in known[i] for i, code in tried])
-    out = _outputs(step, rows, sure)
+    accepted = np.array([key(words[i].values[code]) in known[i] for i, code in tried])
+    out = _outputs(step, rows, accepted)
     start = _transformed(step, [base])[0]
     n_out = start.size
     W, w0 = np.zeros((n_out, table.encoding.size)), start.copy()
@@ -53,7 +53,7 @@ def encode_words(step, table: Table, kinds: Kinds) -> Table:
 
 
 def _words(step, table: Table, kinds: Kinds) -> list[Word]:
-    """The columns that an encoder takes, which must be words: else they are read again as such."""
+    """The columns that an encoder takes, as words; a column that was read as numbers raises :class:`ReadAgain`."""
     again, words = False, []
     for i, word in enumerate(table.words):
         if word is None:
@@ -63,8 +63,8 @@ def _words(step, table: Table, kinds: Kinds) -> list[Word]:
             kinds.gaps.discard(source)
             again = kinds.add_values(source, step.categories_[i]) or again
         else:
-            own = [value for value in step.categories_[i] if key(value) not in {key(v) for v in word.values}]
-            again = kinds.add_values(word.source, own) or again
+            new = [value for value in step.categories_[i] if key(value) not in {key(v) for v in word.values}]
+            again = kinds.add_values(word.source, new) or again
             words.append(word)
     if again:
         raise ReadAgain
@@ -72,18 +72,18 @@ def _words(step, table: Table, kinds: Kinds) -> list[Word]:
 
 
 def value_of(word: Word, code: int) -> Any:
-    """The word of a category, with an example for those that no step knows."""
+    """The value of a category; an example value for the code of values that no step knows."""
     value = word.values[code]
     return unknown([v for v in word.values if v is not UNKNOWN]) if value is UNKNOWN else value
 
 
-def _outputs(step, rows: list, sure: np.ndarray) -> list[np.ndarray | None]:
-    """The output of the step for each row; None where it refuses the row."""
+def _outputs(step, rows: list, accepted: np.ndarray) -> list[np.ndarray | None]:
+    """The output of the step for each row; None where it refuses the row, which it may unless ``accepted``."""
     out: list[np.ndarray | None] = [None] * len(rows)
-    some = np.flatnonzero(sure)
-    for t, image in zip(some, _transformed(step, [rows[t] for t in some]), strict=True):
+    known = np.flatnonzero(accepted)
+    for t, image in zip(known, _transformed(step, [rows[t] for t in known]), strict=True):
         out[t] = image
-    rest = np.flatnonzero(~sure)
+    rest = np.flatnonzero(~accepted)
     try:
         images = list(_transformed(step, [rows[t] for t in rest])) if rest.size else []
     except (ValueError, TypeError):
@@ -97,7 +97,7 @@ def _outputs(step, rows: list, sure: np.ndarray) -> list[np.ndarray | None]:
 
 
 def _transformed(step, rows: list) -> np.ndarray:
-    """The step's own output, dense; its warnings about unknown categories are ours."""
+    """The step's own output, dense; warnings are silenced, as unknown categories are tried on purpose."""
     names = getattr(step, "feature_names_in_", None)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -112,7 +112,7 @@ def _differ(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 
 
 def _check_mixtures(step, result: Table, words: list[Word], tried: list, out: list) -> None:
-    """Rows of several categories at once must be as the map says; else the step is refused."""
+    """Refuse the step unless its output for rows of several categories at once is that of the map."""
     accepted = [
         [code for t, (at, code) in enumerate(tried) if at == i and out[t] is not None] for i in range(len(words))
     ]
@@ -135,7 +135,7 @@ def _check_mixtures(step, result: Table, words: list[Word], tried: list, out: li
 def fill_gaps(step: SimpleImputer, table: Table, kinds: Kinds) -> Table:
     """A gap becomes the imputer's statistic, everything else stays; then the indicators of gaps (Lemma C2).
 
-    A number that is filled in stands still in a certificate: nobody knows how far it is from the truth.
+    A number that is filled in does not move in a certificate, as its distance from the true value is unknown.
     """
     nan = key(step.missing_values)[0] == "nan"
     n, size = table.width, table.encoding.size
@@ -158,23 +158,24 @@ def fill_gaps(step: SimpleImputer, table: Table, kinds: Kinds) -> Table:
                     step, f"missing_values={step.missing_values!r} in a column of numbers, which a move could reach; "
                     "mark gaps by NaN"
                 )  # fmt: skip
-            own = gap[i]
-            if own is None:
+            gap_column = gap[i]
+            if gap_column is None:
                 at = table.sources(i)
                 if len(at) == 1 and at[0] not in table.encoding.gaps and at[0] not in kinds.categories:
                     kinds.gaps.add(at[0])
                     again = True
                 continue
-            place = table.encoding.gap(own)
+            place = table.encoding.gap(gap_column)
             W[i, place] = (0.0 if key(statistic)[0] == "nan" else statistic) - map_.w0[i]
             absolute[i, place] = np.abs(W[i, place]) + np.abs(map_.w0[i])
             missing[i, place] = 1.0
             gap[i] = None
         else:
             again = kinds.add_values(word.source, [step.missing_values, statistic]) or again
-            lost = [v is not UNKNOWN and key(v) == key(step.missing_values) for v in word.values]
-            words[i] = Word(word.source, tuple(statistic if m else v for m, v in zip(lost, word.values, strict=True)))
-            missing[i, np.array(table.encoding.indicators[word.source])[lost]] = 1.0
+            filled_in = [v is not UNKNOWN and key(v) == key(step.missing_values) for v in word.values]
+            values = tuple(statistic if fill else v for fill, v in zip(filled_in, word.values, strict=True))
+            words[i] = Word(word.source, values)
+            missing[i, np.array(table.encoding.indicators[word.source])[filled_in]] = 1.0
     if again:
         raise ReadAgain
     kept = [i for i in range(n) if step.keep_empty_features or key(step.statistics_[i])[0] == "value"]

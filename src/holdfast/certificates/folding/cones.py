@@ -7,14 +7,14 @@ from holdfast.certificates.moves import Moves
 from holdfast.certificates.norms import L2
 from holdfast.certificates.rounding import kappa
 
-# scikit-learn leaves rows alone that are shorter than this.
+# scikit-learn does not normalise rows that are shorter than this.
 SHORTEST = 10 * np.finfo(float).eps
 _ROUNDS = 4  # how often the direction of a row is improved
-_MULTIPLIERS = 24  # that are tried for a row with c < 0
-_APART = 1e-6  # of the matrix of a dual problem from a singular one: it costs as many digits
+_MULTIPLIERS = 24  # multipliers λ, below the first at which D is singular, that are tried for a row with c < 0
+_APART = 1e-6  # least distance of the matrix D of a dual problem from a singular one: it costs as many digits
 _BEYOND = 4.0  # how far multipliers go beyond the first at which D is singular
-_DIGITS = 1e-8  # of the magnitudes that are summed: above n rounding errors of D, which is no nearer to 0 than _APART
-_FIRST_ORDER = 1e-2  # errors of a divisor are this small, at most, so that their squares do not count
+_DIGITS = 1e-8  # relative error of a sum: above n rounding errors of D, which is no nearer to 0 than _APART
+_FIRST_ORDER = 1e-2  # largest relative error of a divisor, so that its square does not matter
 
 
 class Cones:
@@ -30,9 +30,9 @@ class Cones:
         self.error = kappa(before.W.shape[0], before.W.shape[1], before.n_steps + 1)
 
     def at(self, z: np.ndarray, length: float, size: float) -> "Cones":
-        """The same, for one input: its z, its length and the magnitude of the numbers behind it."""
+        """Set one input: its z, its length and the magnitude of the numbers behind it; returns self."""
         self.z, self.length, self.size = z, length, size
-        self.way: np.ndarray | None = None  # a move of the free inputs for witnesses, if one is found on the way
+        self.way: np.ndarray | None = None  # a move of the free inputs to look for witnesses along, if one is found
         self.direction = z / length
         # ‖P Wδ‖ ≤ σ‖δ‖ for the part across z, and |ẑ·Wδ| ≤ τ‖δ‖ along it.
         across = self.W - np.outer(self.direction, self.direction @ self.W)
@@ -47,7 +47,7 @@ class Cones:
         return self.norm.dual_lengths(slopes) * (1.0 + 1e-12) + self.norm.dual_error(slopes)
 
     def reach(self) -> float:
-        """No shorter move takes z to where scikit-learn leaves it alone."""
+        """A lower bound on moves that take z to where scikit-learn does not normalise it."""
         if self.along == 0.0:
             return np.inf
         error = 2.0 * self.error * (self.size + self.growth * self.length / self.along)
@@ -81,8 +81,8 @@ class Cones:
             free = np.where(level > 0, free, 0.0)
             capped = np.minimum(free, self.reach())
             left = level - self._allowance(A, c, error, capped)
-            found = np.divide(left, slope, out=np.where(left > 0, np.inf, 0.0), where=slope > 0)
-            best = np.maximum(best, np.minimum(found, np.where(np.isfinite(free), free, np.inf)) * (1.0 - 1e-12))
+            safe = np.divide(left, slope, out=np.where(left > 0, np.inf, 0.0), where=slope > 0)
+            best = np.maximum(best, np.minimum(safe, np.where(np.isfinite(free), free, np.inf)) * (1.0 - 1e-12))
             if refine:  # the direction of z' where the halfspace is met is a better v
                 moved = self.z + (capped[:, None] * self.norm.steepest(rows @ self.W)) @ self.W.T
                 length = np.linalg.norm(moved, axis=1, keepdims=True)
@@ -105,17 +105,17 @@ class Cones:
 
         gap = np.maximum(c * self.length - inner, 0.0)
         free = np.minimum(root(gap), self.reach())
-        found = root(np.maximum(gap - self._allowance(A, c, error, free), 0.0)) * (1.0 - 1e-12)
+        bound = root(np.maximum(gap - self._allowance(A, c, error, free), 0.0)) * (1.0 - 1e-12)
         if refine and isinstance(self.norm, L2) and self.along > 0:
-            found = np.maximum(found, self._by_duality(A, c, inner, error))
-        return found
+            bound = np.maximum(bound, self._by_duality(A, c, inner, error))
+        return bound
 
     def _by_duality(self, A, c, inner, error) -> np.ndarray:
         """c < 0, L2: ``‖δ‖² ≥ max_λ min_δ ‖δ‖² + λ f(δ)``, ``f = (a·z')² − c²‖z'‖²`` (Lemma S4).
 
         With ``W = U S Vᵀ`` and ``b = S Uᵀ a`` the matrix of the inner problem is ``D + λ b bᵀ``, ``D = 1 − λ c² S²``:
-        its inverse is known. Some λ are tried; every one of them is sound. Where c is nearly 0 all λ are so large
-        that the terms cancel; the magnitudes before they do say how many digits are left.
+        its inverse is known. Several λ are tried; every one gives a sound bound. Where c is nearly 0 all λ are so large
+        that the terms cancel; ``…_size`` are the magnitudes before they do, from which the lost digits follow.
         """
         U, S = self.axes
         cap = min(0.9 * self.length / self.along, self.reach())
@@ -139,12 +139,12 @@ class Cones:
                 continue
             bb, gg, bg = (b**2 / D).sum(axis=1), (g**2 / D).sum(axis=1), (b * g / D).sum(axis=1)
             factor = 1.0 + scale * bb
-            definite = factor > 0 if D.min() > 0 else factor < 0  # below 0 one axis is, and b bᵀ must make up for it
+            definite = factor > 0 if D.min() > 0 else factor < 0  # with one negative entry of D, b bᵀ must outweigh it
             bb_size, gg_size, bg_size = (
                 ((one * other) / np.abs(D)).sum(axis=1)
                 for one, other in ((b_size, b_size), (g_size, g_size), (b_size, g_size))
             )
-            with np.errstate(all="ignore"):  # what is not finite is not used
+            with np.errstate(all="ignore"):  # values that are not finite are not used below
                 square = scale * level - scale**2 * (gg - scale * bg**2 / factor)
                 blur = _DIGITS * (1.0 + scale * bb_size) / np.abs(factor)  # relative error of ``factor``
                 quotient = scale * bg_size**2 / np.abs(factor) * (1.0 + blur / _DIGITS)

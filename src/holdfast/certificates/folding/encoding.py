@@ -10,7 +10,7 @@ from holdfast.certificates.folding.values import as_column, as_number, as_rows, 
 from holdfast.certificates.folding.warp import Warp
 from holdfast.certificates.moves import Moves
 
-NEUTRAL = {"unit": 1.0, "lower": -np.inf, "upper": np.inf}  # what stands for "no limit" in an array of Moves
+NEUTRAL = {"unit": 1.0, "lower": -np.inf, "upper": np.inf}  # the entries of arrays of Moves that limit nothing
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class Encoding:
     warps : tuple of Warp
         Coordinates at the end that are computed from those of columns; see :meth:`refreshed`.
     read : frozenset of int or None
-        Columns that matter; None: all.
+        Columns that some step reads; None: all.
     """
 
     n_columns: int
@@ -96,16 +96,16 @@ class Encoding:
         if not self.warps:
             return rows
         rows, first = rows.copy(), self.size - len(self.warps)
-        inner, _, lost = self.inputs(rows)
-        rows[:, first:] = np.where(lost, 0.0, self.bend(inner))
+        inner, _, missing = self.inputs(rows)
+        rows[:, first:] = np.where(missing, 0.0, self.bend(inner))
         return rows
 
     def inputs(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """The inputs of the warps' maps, by how much the model's own may differ from them, and which are gaps.
+        """The inputs of the warps' maps, bounds on how much the model's own inputs differ, and which are gaps.
 
         Three arrays (m, n_warps). Where nothing comes before a map, its input is the number in the row itself.
         """
-        inner, error, lost = (np.zeros((len(rows), len(self.warps))) for _ in range(3))
+        inner, error, missing = (np.zeros((len(rows), len(self.warps))) for _ in range(3))
         for i, warp in enumerate(self.warps):
             gap = rows[:, self.gap(warp.source)] > 0 if warp.source in self.gaps else np.zeros(len(rows), bool)
             x = rows[:, warp.source]
@@ -113,11 +113,11 @@ class Encoding:
             inner[:, i] = np.where(gap, known if warp.filled is None else warp.filled, known)
             if (warp.weight, warp.offset) != (1.0, 0.0):
                 error[:, i] = 1e-14 * (np.abs(warp.weight * x) + np.abs(inner[:, i]) + abs(warp.offset))
-            lost[:, i] = gap & (warp.filled is None)
-        return inner, error, lost > 0
+            missing[:, i] = gap & (warp.filled is None)
+        return inner, error, missing > 0
 
     def blur(self, rows: np.ndarray) -> np.ndarray:
-        """By how much rounding before a monotone map may change each coordinate of rows: more than that at a jump."""
+        """A bound on the change of each coordinate by rounding before its monotone map; large at a jump of the map."""
         out = np.zeros_like(rows)
         if not self.warps:
             return out
@@ -129,14 +129,14 @@ class Encoding:
     def bend(self, inner: np.ndarray) -> np.ndarray:
         """The warps' maps of their inputs (m, n_warps), with one call of each step."""
         out = np.empty_like(inner)
-        for step in {id(warp.map.step): warp.map for warp in self.warps}.values():
-            at = [i for i, warp in enumerate(self.warps) if warp.map.step is step.step]
+        for map_ in {id(warp.map.step): warp.map for warp in self.warps}.values():  # one map for each step
+            at = [i for i, warp in enumerate(self.warps) if warp.map.step is map_.step]
             columns = [self.warps[i].map.column for i in at]
-            twice = len(set(columns)) < len(columns)  # one column of a step that is met in two places
+            twice = len(set(columns)) < len(columns)  # a column of the step that two warps use
             for part in [[i] for i in at] if twice else [at]:
-                probe = np.ones((len(inner), step.width))
+                probe = np.ones((len(inner), map_.width))
                 probe[:, [self.warps[i].map.column for i in part]] = inner[:, part]
-                out[:, part] = step.images(probe)[:, [self.warps[i].map.column for i in part]]
+                out[:, part] = map_.images(probe)[:, [self.warps[i].map.column for i in part]]
         return out
 
     def _check_words(self, column, j: int) -> None:
@@ -164,7 +164,7 @@ class Encoding:
         ----------
         rows : ndarray of shape (m, size)
         X : frame or array of m rows, optional
-            Where values come from that the encoding does not keep: words no step knows, columns no step reads.
+            The source of values that the encoding does not keep: words no step knows, columns no step reads.
         """
         given = None if X is None else columns_of(X)
         out: list[np.ndarray] = []
@@ -183,7 +183,7 @@ class Encoding:
         return as_rows(out, self.names)
 
     def moves(self, moves: Moves) -> Moves:
-        """Moves of the user's columns as moves of encoded rows, in which categories and indicators stand still."""
+        """Moves of the user's columns as moves of encoded rows, in which categories and indicators are frozen."""
         if self.keeps_rows:
             return moves
         changed: dict[str, Any] = {}
@@ -203,13 +203,13 @@ class Encoding:
         return replace(moves, **changed | {"frozen": frozen})
 
     def patterns(self, rows: np.ndarray, moves: Moves) -> list[tuple[np.ndarray, Moves]]:
-        """Rows with the same gaps, as their numbers, with the moves they have: what was filled in stands still."""
+        """Groups of rows with the same gaps: their numbers, and their moves, in which values filled in are frozen."""
         if not self.gaps:
             return [(np.arange(len(rows)), moves)]
         gaps = rows[:, self.n_columns : self.n_columns + len(self.gaps)] > 0
-        found, which = np.unique(gaps, axis=0, return_inverse=True)
+        distinct, which = np.unique(gaps, axis=0, return_inverse=True)
         out = []
-        for number, pattern in enumerate(found):
+        for number, pattern in enumerate(distinct):
             frozen = np.array(moves.frozen)
             frozen[np.array(self.gaps)[pattern]] = True
             out.append((np.flatnonzero(which.ravel() == number), replace(moves, frozen=frozen)))

@@ -78,8 +78,8 @@ class Fold:
 def fold(steps: Sequence, n_features: int, names: Sequence[str] | None = None) -> Fold:
     """The steps as one map of encoded rows; a step that cannot be folded is refused by name.
 
-    The steps tell which columns hold categories and which may have gaps. Each time one is found that was thought to be
-    a plain number, they are read again from the start.
+    Only the steps show which columns hold categories and which may have gaps. At first all columns are taken for plain
+    numbers; each time one turns out to be something else, the steps are read again from the start.
 
     Parameters
     ----------
@@ -110,6 +110,7 @@ def fold(steps: Sequence, n_features: int, names: Sequence[str] | None = None) -
 
 
 def _read(steps: Sequence, encoding: Encoding, kinds: Kinds) -> Fold:
+    """The steps as one map; an exception asks to read again if ``encoding`` has a column of the wrong kind."""
     table, after = Table.start(encoding), None
     for step in steps:
         if type(step) in (Normalizer,):  # no subclass: it may do something else
@@ -129,7 +130,7 @@ def _read(steps: Sequence, encoding: Encoding, kinds: Kinds) -> Fold:
 
 
 def _flat(steps: Sequence) -> Iterator:
-    """The steps of nested pipelines in a row, without the ones that do nothing."""
+    """The steps of nested pipelines as one sequence, without those that do nothing."""
     for step in steps:
         if isinstance(step, Pipeline):
             yield from _flat([inner for _, inner in step.steps])

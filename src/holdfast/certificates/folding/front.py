@@ -1,4 +1,4 @@
-"""The front of a model: rows as users have them, and the encoded rows that certificates are computed for."""
+"""The front of a model: encodes the user's rows as the numbers that certificates are computed for."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ _AGREE = 1e-9  # of the magnitudes behind a number: as for single steps in holdf
 
 @dataclass(frozen=True)
 class Front:
-    """Encodes and decodes rows, and checks that the steps make of them what the fold says.
+    """Encodes and decodes rows, and checks that the steps transform them as the fold does.
 
     Attributes
     ----------
@@ -66,7 +66,7 @@ class Front:
         return self.encoding.decode(rows, X)
 
     def _check(self, X, rows: np.ndarray, input_name: str) -> None:
-        """The steps' own ``transform`` of X must be the fold's image of the encoded rows."""
+        """Refuse rows for which the steps' own ``transform`` differs from the fold's image of the encoded rows."""
         Z = X
         for step in self.steps:
             Z = Z if does_nothing(step) else step.transform(Z)

@@ -1,16 +1,16 @@
-"""Several cones at once: any mean of rows ``a · z ≥ c ‖z‖`` is a row, and some mean is the farthest (Lemma S4)."""
+"""Several cones at once: a weighted mean of rows ``a · z ≥ c ‖z‖`` is a row too, and may be farther (Lemma S4)."""
 
 import numpy as np
 
 from holdfast.certificates.folding.cones import Cones
 from holdfast.numerics.least_squares import non_negative_least_squares
 
-_ROUNDS = 4  # how often the tangents are taken again
-_NONE = 1e-9  # weights below this part of the largest are none
+_ROUNDS = 4  # how often the tangents of the cones are taken, each time where the last move leads
+_NONE = 1e-9  # weights below this fraction of the largest count as 0
 
 
 class JointCones:
-    """Lower bounds on moves that meet all of some cones, or all but a few.
+    """Lower bounds on moves that meet all cones of a set, or all but a few.
 
     Parameters
     ----------
@@ -60,10 +60,10 @@ class JointCones:
             weights = weights / size
             weights = np.where(weights > _NONE * weights.max(), weights, 0.0) / weights.sum()
             mean, level = weights @ A, float(weights @ c)
-            found = float(cone.distances(mean[None], np.array([level]), np.array([self.error]), True)[0])
-            if found > best:
-                best, kept = found, weights
-            self.last = cone.norm.steepest(((mean - level * v) @ cone.W)[None])[0] * found
+            bound = float(cone.distances(mean[None], np.array([level]), np.array([self.error]), True)[0])
+            if bound > best:
+                best, kept = bound, weights
+            self.last = cone.norm.steepest(((mean - level * v) @ cone.W)[None])[0] * bound
             moved = cone.z + cone.W @ self.last
             v = moved / max(float(np.linalg.norm(moved)), 1e-300)
         return best, kept

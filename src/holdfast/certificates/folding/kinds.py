@@ -30,13 +30,13 @@ class Kinds:
     selected: bool = False
 
     def add_values(self, column: int, values) -> bool:
-        """Take a column for categories, with these values among them; False if nothing is new."""
+        """Record that a column holds categories, these values among them; False if nothing is new."""
         fresh = column not in self.categories
         known = self.categories.setdefault(column, [])
-        seen = {key(value) for value in known}
+        keys = {key(value) for value in known}
         for value in [*values, *([np.nan, None] if fresh else [])]:
-            if key(value) not in seen:
+            if key(value) not in keys:
                 known.append(value)
-                seen.add(key(value))
+                keys.add(key(value))
                 fresh = True
         return fresh

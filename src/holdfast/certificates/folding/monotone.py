@@ -20,26 +20,26 @@ from holdfast.certificates.folding.kinds import Kinds
 from holdfast.certificates.folding.table import Table
 from holdfast.certificates.folding.warp import Warp
 
-_DIGITS = 1e-12  # of the magnitudes behind a value: some thousand roundings
+_DIGITS = 1e-12  # relative error of an image: some thousand roundings
 _EDGE = 1e-6  # a QuantileTransformer jumps within 1e-7 of its least and largest quantile
-_SURE = 1.0 + 1e-6  # on slopes that are computed
+_SURE = 1.0 + 1e-6  # factor on slopes, for the rounding of their formulas
 
 Slope = Callable[[float, float], float]  # a Lipschitz constant on an interval; infinite at a jump
 
 
 @dataclass(frozen=True, eq=False)
 class Monotone:
-    """One column of a fitted step that maps every column by itself, up or down throughout.
+    """One column of a fitted step that maps every column by itself, by a monotone function g.
 
     Attributes
     ----------
     step : fitted step
     column, width : int
-        Of its input.
+        The column of the step's input, and how many columns that has.
     slope : callable
         ``(low, high) -> t`` with ``|g(a) − g(b)| ≤ t|a − b|`` between low and high.
     constant : float
-        Magnitude of what cancels in g.
+        Magnitude of the terms that cancel in g.
     """
 
     step: Any
@@ -84,20 +84,20 @@ def cut(step: KBinsDiscretizer, table: Table, kinds: Kinds) -> Table:
     is ``c_b − c_{b+1}`` (``c_0 = 1``, ``c_{m+1} = 0``).
     """
     table = table.numbers(step)
-    edges = [np.asarray(own, dtype=np.float64)[1:-1] for own in step.bin_edges_]
-    maps = [(i, _threshold(float(edge))) for i, own in enumerate(edges) for edge in own]
+    edges = [np.asarray(all_edges, dtype=np.float64)[1:-1] for all_edges in step.bin_edges_]
+    maps = [(i, _threshold(float(edge))) for i, column in enumerate(edges) for edge in column]
     bent = _bent(step, table, kinds, maps)
     rows, constants, first = [], [], 0
-    for own in edges:
-        above = np.zeros((len(own) + 2, len(maps)))
-        above[1:-1, first : first + len(own)] = np.eye(len(own))
-        first += len(own)
+    for column in edges:
+        above = np.zeros((len(column) + 2, len(maps)))
+        above[1:-1, first : first + len(column)] = np.eye(len(column))
+        first += len(column)
         if step.encode == "ordinal":
             rows.append(above.sum(axis=0)[None])
             constants.append([0.0])
         else:
             rows.append(above[:-1] - above[1:])
-            constants.append([1.0] + [0.0] * len(own))
+            constants.append([1.0] + [0.0] * len(column))
     return bent.then(Affine.step(np.vstack(rows), np.concatenate(constants)))
 
 
@@ -108,8 +108,8 @@ def _bent(step, table: Table, kinds: Kinds, maps: list[tuple[int, "Monotone"]]) 
     for i, map_ in maps:
         row, offset = table.map.W[i], float(table.map.w0[i])
         at = np.flatnonzero(row[:n])
-        own = {int(j) for j in at} | {encoding.gap(int(j)) for j in at if int(j) in encoding.gaps}
-        if at.size != 1 or not set(np.flatnonzero(row).tolist()) <= own or int(at[0]) in encoding.categories:
+        allowed = {int(j) for j in at} | {encoding.gap(int(j)) for j in at if int(j) in encoding.gaps}
+        if at.size != 1 or not set(np.flatnonzero(row).tolist()) <= allowed or int(at[0]) in encoding.categories:
             raise NotAffine(
                 step, "it must come first on its columns, each of them one feature of X, perhaps filled in and scaled"
             )
@@ -130,7 +130,7 @@ def _bent(step, table: Table, kinds: Kinds, maps: list[tuple[int, "Monotone"]]) 
 
 
 class AgainWithWarps(Exception):
-    """A monotone map was found: the steps must be read again with its coordinates."""
+    """A step has a new monotone map: the steps must be read again, with a coordinate for it."""
 
 
 def _quantile(step: QuantileTransformer, i: int, width: int) -> Monotone:
@@ -205,7 +205,7 @@ def _threshold(edge: float) -> Monotone:
     return Monotone(Threshold(edge), 0, 1, lambda low, high: np.inf if low < edge <= high else 0.0, 1.0)
 
 
-# Functions that grow, each with its slope, which is largest at one end of an interval.
+# Increasing functions, each with its derivative, which is largest at one end of an interval.
 FUNCTIONS: dict[Any, Callable[[float], float]] = {
     np.log1p: lambda x: 1.0 / (1.0 + x) if x > -1 else np.inf,
     np.log: lambda x: 1.0 / x if x > 0 else np.inf,

@@ -1,4 +1,4 @@
-"""Through an L2 normalisation ``z → z / ‖z‖``: rows ``a · z ≥ c ‖z‖``, and the moves that they take."""
+"""Votes behind an L2 normalisation ``z → z / ‖z‖``: distances to the rows ``a · z ≥ c ‖z‖``."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -20,16 +20,16 @@ from holdfast.numerics.threads import single_threaded_blas
 if TYPE_CHECKING:
     from holdfast.certificates.folding.fold import Fold
 
-_TARGETS = 32  # nearest points of the predicted class that are looked at, or twice as many as an order statistic needs
-_REFINED = 64  # rows whose direction is improved, and how often
+_TARGETS = 32  # nearest points of the predicted class that are used, or twice as many as an order statistic needs
+_REFINED = 64  # points of other classes (2k more) whose cones get the tighter, slower bound
 _JOINED = 24  # points of other classes whose cones are taken together
 _MOST_EXCUSED = 1  # targets that may be excused then: votes of up to three neighbours
-_COARSE = 1e-4  # of a squared distance on the sphere: more rounding than this, and cones are taken
-_LENGTHS = 64.0  # roundings of a sum by which squared lengths of voters may differ and still count as 1
+_COARSE = 1e-4  # rounding of a squared distance on the sphere from which on cones are used: they lose fewer digits
+_LENGTHS = 64.0  # roundings of a sum by which squared lengths of points may differ from 1 and still count as 1
 
 
 def unit_rows(Z: np.ndarray) -> np.ndarray:
-    """Rows scaled to unit length as scikit-learn does: a row of (nearly) no length stays as it is."""
+    """Rows scaled to unit length as scikit-learn does: a row of length (nearly) 0 stays as it is."""
     length = np.linalg.norm(Z, axis=1, keepdims=True)
     return Z / np.where(length < SHORTEST, 1.0, length)
 
@@ -46,7 +46,7 @@ def left_out(fold: "Fold", points: np.ndarray) -> "Fold":
     squares = np.einsum("nr,nr->n", points, points)
     unit = (points.shape[1] + 8) * UNIT_ROUNDOFF
     apart = float(np.abs(squares - 1.0).max()) * 2.0 / unit
-    if apart > _LENGTHS or kappa(*fold.before.W.shape) * fold.before.scale**2 > _COARSE:  # cones lose fewer digits
+    if apart > _LENGTHS or kappa(*fold.before.W.shape) * fold.before.scale**2 > _COARSE:
         return fold
     more = after.n_steps + 2 + int(np.ceil(apart / 3.0))  # a step is worth three units (Lemma F2)
     return replace(fold, before=replace(fold.before, n_steps=fold.before.n_steps + more), after=None)
@@ -64,7 +64,7 @@ def radii_before_normalizer(
     fold : Fold
         With its normalisation.
     moves : Moves
-        Of rows. A box is ignored, which is sound.
+        Moves of rows. A box is ignored, which is sound.
     rows : ndarray of shape (m, d)
     codes : int ndarray of shape (m,)
         Predictions.
@@ -75,7 +75,7 @@ def radii_before_normalizer(
     -------
     radii : ndarray of shape (m,)
     ways : ndarray of shape (m, d)
-        Moves to walk along for a witness, not checked; NaN where there is none.
+        Moves to look for witnesses along, not checked; NaN where there is none.
     """
     assert fold.after is not None
     cone = Cones(fold.before, moves)
@@ -96,9 +96,9 @@ def radii_before_normalizer(
 
 
 def linearised(problem, fold: "Fold", moves: Moves, row: np.ndarray, at: np.ndarray):
-    """The vote with the normalisation replaced by its tangent at another row, and the query of ``row``: for witnesses.
+    """The vote with the normalisation replaced by its tangent at the row ``at``, and the query of ``row``.
 
-    The tangent is ``ẑ + (I − ẑẑᵀ)(z' − z)/‖z‖``.
+    It is used to look for witnesses. The tangent is ``ẑ + (I − ẑẑᵀ)(z' − z)/‖z‖``.
     """
     assert fold.after is not None
     z = fold.before(at[None])[0]
@@ -109,7 +109,7 @@ def linearised(problem, fold: "Fold", moves: Moves, row: np.ndarray, at: np.ndar
 
 
 def _linear_radius(problem: LinearProblem, after: Affine, cone: Cones, u: np.ndarray, y: int) -> float:
-    """The nearest class: ``(w_c − w_y) · û ≥ b_y − b_c``."""
+    """The least distance to a cone ``(w_c − w_y) · û ≥ b_y − b_c`` over the other classes c."""
     others = np.delete(np.arange(problem.n_classes), y)
     unit = kappa(problem.T.shape[0], problem.T.shape[1], problem.n_steps + 2)
     sizes = unit * (np.linalg.norm(problem.absolute, axis=1) + problem.cancellation + np.abs(after.w0))
@@ -132,22 +132,22 @@ def _neighbor_radius(problem: NeighborProblem, after: Affine, cone: Cones, u: np
     S = problem.largest + np.linalg.norm(problem.absolute) + np.linalg.norm(after.w0) + problem.scale
     unit = kappa(problem.T.shape[0], problem.T.shape[1], problem.n_steps + 1, problem.shared)
 
-    def cones(some: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Slopes and levels of all pairs, one after the other."""
-        step = points[some][:, None] - points[targets]
-        middle = 0.5 * (points[some][:, None] + points[targets]) - after.w0
+    def cones(impostors: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Slopes and levels of all pairs of an impostor and a target, one after the other."""
+        step = points[impostors][:, None] - points[targets]
+        middle = 0.5 * (points[impostors][:, None] + points[targets]) - after.w0
         return (step @ problem.T).reshape(-1, problem.T.shape[1]), np.einsum("ljr,ljr->lj", step, middle).ravel()
 
-    def orders(some: np.ndarray, refine: bool) -> np.ndarray:
+    def orders(impostors: np.ndarray, refine: bool) -> np.ndarray:
         """``E_l^(q)`` for q = 0 … Q − 1, one row for each l."""
-        A, c = cones(some)
-        found = cone.distances(A, c, np.full(len(c), 0.5 * unit * S * S), refine).reshape(len(some), -1)
-        padded = np.hstack([found, np.zeros((len(some), max(0, Q - targets.size)))])
+        A, c = cones(impostors)
+        distances = cone.distances(A, c, np.full(len(c), 0.5 * unit * S * S), refine).reshape(len(impostors), -1)
+        padded = np.hstack([distances, np.zeros((len(impostors), max(0, Q - targets.size)))])
         return -np.sort(-padded, axis=1)[:, :Q]
 
     E = np.vstack([orders(part, False) for part in np.array_split(others, 1 + others.size // 256)])
-    worth = np.argsort(E[:, -1], kind="stable")[: _REFINED + 2 * k]
-    E[worth] = np.maximum(E[worth], orders(others[worth], True))
+    least = np.argsort(E[:, -1], kind="stable")[: _REFINED + 2 * k]  # the points that decide the bound
+    E[least] = np.maximum(E[least], orders(others[least], True))
     if fast or Q > _MOST_EXCUSED + 1:
         return order_statistic_bound(E, labels[others], k)
     joint, left = JointCones(cone, float(unit * S * S)), np.ones(len(others), bool)

@@ -1,4 +1,4 @@
-"""Any fitted step, applied to a table: :data:`READERS` lists those that are not one affine map of numbers."""
+"""Apply a fitted step to a table; :data:`READERS` lists the steps that are not one affine map of numbers."""
 
 from collections import UserList
 from collections.abc import Callable, Sequence
@@ -35,7 +35,7 @@ def through(step, table: Table, kinds: Kinds) -> Table:
 
 
 def does_nothing(step) -> bool:
-    """True for ``passthrough``, and for samplers, which act while a model is fitted and never after."""
+    """True for ``passthrough``, and for samplers, which act only while a model is fitted."""
     if step is None or (isinstance(step, str) and step == "passthrough"):
         return True
     if type(step) in (FunctionTransformer,) and step.func is None:
@@ -109,7 +109,7 @@ def column_numbers(columns: Any, names: Sequence[str] | None, n: int) -> list[in
     return [number(value) for value in values]
 
 
-# Exact type -> what it makes of a table: (step, table, kinds) -> table. Everything else must be affine.
+# Exact type -> its function (step, table, kinds) -> table. Every other step must be affine.
 READERS: dict[type, Callable[..., Table]] = {
     Pipeline: _pipeline,
     ColumnTransformer: _column_transformer,

@@ -1,4 +1,4 @@
-"""A table on its way through a pipeline: columns are affine maps of the encoded row, or words."""
+"""A table between two steps of a pipeline: columns are affine maps of the encoded row, or words."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from holdfast.certificates.folding.values import key
 
 @dataclass(frozen=True)
 class Word:
-    """A column that is decided by the category of one column of the user.
+    """A column whose value is a function of the category in one of the user's columns.
 
     Attributes
     ----------
@@ -79,7 +79,7 @@ class Table:
         return Table(self.encoding, self.map.then(step), (None,) * len(step.W), gap)
 
     def numbers(self, step) -> "Table":
-        """The table with words that are numbers as numbers; other words are refused, by the step that takes them."""
+        """The table with words that are numbers turned into numbers; other words are refused, naming the step."""
         if all(word is None for word in self.words):
             return self
         map_, taker = self.map, step if isinstance(step, str) else type(step).__name__
@@ -87,9 +87,9 @@ class Table:
         for i, word in enumerate(self.words):
             if word is None:
                 continue
-            own = (*self.encoding.categories[word.source], UNKNOWN)
-            words = [value for value in own[:-1] if key(value)[0] == "value" and not isinstance(value, Number)]
-            if words or any(key(a) != key(b) for a, b in zip(own, word.values, strict=True)):
+            raw = (*self.encoding.categories[word.source], UNKNOWN)
+            words = [value for value in raw[:-1] if key(value)[0] == "value" and not isinstance(value, Number)]
+            if words or any(key(a) != key(b) for a, b in zip(raw, word.values, strict=True)):
                 raise ValueError(
                     f"{taker} takes column {self.encoding.name(word.source)} for numbers, but it holds "
                     "categories: put an encoder before it (OneHotEncoder, OrdinalEncoder), in a ColumnTransformer."
@@ -113,15 +113,15 @@ class Table:
         return sorted(bent | set(np.flatnonzero(row[:n]).tolist()))
 
     def source_of(self, column: int) -> int | None:
-        """The user's column that a column of numbers is, filled in or not; None if it is anything else."""
+        """The user's column that a column of numbers equals, perhaps with gaps filled in; None if there is none."""
         row, n = self.map.W[column], self.encoding.n_columns
         at = np.flatnonzero(row[:n])
         if self.words[column] is not None or at.size != 1 or row[at[0]] != 1.0 or self.map.w0[column] != 0.0:
             return None
         j = int(at[0])
         others = np.flatnonzero(row[n:]) + n
-        own = [self.encoding.gap(j)] if j in self.encoding.gaps else []
-        return j if all(i in own for i in others) else None
+        gap = [self.encoding.gap(j)] if j in self.encoding.gaps else []
+        return j if all(i in gap for i in others) else None
 
 
 def side_by_side(tables: Sequence[Table], encoding: Encoding) -> Table:

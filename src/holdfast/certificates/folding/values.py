@@ -57,7 +57,7 @@ def numeric(values) -> bool:
 
 
 def unknown(values) -> Any:
-    """A value that is none of these, of their kind."""
+    """An example of a value that is none of these, of the same kind (number or string)."""
     if numeric(values):
         return max(float(value) for value in values if key(value)[0] == "value") + 1.0
     return "no such category"

@@ -1,4 +1,4 @@
-"""A column that a monotone step bends."""
+"""A column that passes a monotone step."""
 
 from dataclasses import dataclass
 from typing import Any

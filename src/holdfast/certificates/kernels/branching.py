@@ -29,7 +29,7 @@ from holdfast.certificates.kernels.sorted_list import contains, insert, insert_k
 from holdfast.certificates.kernels.vectors import length
 from holdfast.numerics.compile import NONE, ZERO, entry, inner
 
-LOOK = 24  # targets, nearest after the move, that bound a new member; fewer bound less, more cost more
+LOOK = 24  # targets, nearest after the move, that bound a new member: fewer give a weaker bound, more take longer
 
 
 @entry
@@ -86,7 +86,7 @@ def search(tree, active, query, kinds, scratch, least, steps, best_z):
                 return True
         half_distances(squared, slopes, z, phi)
         store_rows(tree, slot, active)
-        # Bounds of children hold for moves up to ``within``: no more is needed than what closes a node.
+        # Bounds of children hold for moves up to ``within``: beyond the bound that closes a node they are not needed.
         within = status.best if status.best < status.horizon else status.horizon
         size = length(z)
         if within == np.inf:

@@ -47,7 +47,7 @@ class Workspace(NamedTuple):
     Attributes
     ----------
     D, done, targets : ndarrays of shape (n,)
-        Squared distances from the query; which impostors have been looked at; points of class y.
+        Squared distances from the query; which impostors have been handled; points of class y.
     gaps, near : ndarrays of shape (n_near,)
         Squared distances and indices of the nearest targets.
     keys, first : ndarrays of shape (n_first,)

@@ -1,4 +1,4 @@
-"""A query as the branch and bound sees it: the points in reach, the kinds of pieces, and work space."""
+"""A query as the branch and bound takes it: the points in reach, the kinds of pieces, and work space."""
 
 from typing import NamedTuple
 
@@ -6,11 +6,11 @@ import numpy as np
 
 from holdfast.certificates.kernels.rounding import Rounding
 
-# Whom the first member of a piece has to be nearer than: all of class y; the members of other classes that have as
-# many votes as class c.
+# Which points the first member of a piece must be nearer than: all of class y; the members of other classes that have
+# as many votes as class c.
 AGAINST_Y, AGAINST_OTHERS = 1, 2
 
-# A kind of piece: what it takes for class c to overtake y.
+# A kind of piece: one way for class c to overtake y.
 KIND = np.dtype(
     [
         ("winner", np.int64),  # class c; -1: any other classes
@@ -42,7 +42,7 @@ class Query(NamedTuple):
     down, up : ndarrays or None
         The box; None, and its code is not compiled, if nothing confines the move.
     relations, least, relation_sizes : ndarrays of shapes (n_relations, s), (n_relations,) and (n_relations,)
-        ``relations · z ≥ least``, and the lengths of these rows; not looked at if there is no box.
+        ``relations · z ≥ least``, and the lengths of these rows; not used if there is no box.
     ball : int or None
         Which dual length a slope has, if the coordinates are ``z = (σδ, T)``; see
         :mod:`~holdfast.certificates.kernels.lifted`.

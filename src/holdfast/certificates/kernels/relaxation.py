@@ -134,8 +134,8 @@ def relaxation(tree, slot, active, query, kind, scratch, down, up, ball):
 def _violated_limit(query, z, down, up, ball, a):
     """A side of the box or a relation that z violates: its tag and level, the row into ``a``.
 
-    What rounding may add to a move of this length is spared, or a side that holds would join again and again; in
-    coordinates ``(σδ, T)`` that is as much as of the facets of the ball.
+    A side counts as violated only beyond what rounding may add to a move of this length, or a side that holds would
+    join again and again; in coordinates ``(σδ, T)`` the tolerance is that of the facets of the ball.
     """
     spare = ROUNDED * length(z) if ball is None else PASSED * lifted_length(z, ball, query.sigma)
     side, j = violated_side(query.to_input, z, down, up, spare)

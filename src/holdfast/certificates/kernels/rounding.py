@@ -30,7 +30,7 @@ class Rounding(NamedTuple):
 
 @entry
 def slack(rounding, reach):
-    """``½ κ (S + g R)²``: by how much a level ``c`` may be off after a move of size ``reach``."""
+    """``½ κ (S + g R)²``: a bound on the error of a level ``c`` after a move of size ``reach``."""
     far = rounding.size + rounding.growth * reach
     return 0.5 * rounding.kappa * far * far
 
@@ -43,13 +43,13 @@ def slack_within(rounding, reach):
 
 @inner
 def product_error(rounding):
-    """``κ S g``: by how much an inner product may be off, for each unit of a move."""
+    """``κ S g``: a bound on the error of an inner product, for each unit of a move."""
     return rounding.kappa * rounding.size * rounding.growth
 
 
 @entry
 def slope_error(rounding):
-    """``κ S g + w``: by how much the dual norm of a slope may be off."""
+    """``κ S g + w``: a bound on the error of the dual norm of a slope."""
     return product_error(rounding) + rounding.map_error
 
 

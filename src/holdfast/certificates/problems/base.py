@@ -10,12 +10,12 @@ from holdfast.certificates.moves import Moves
 from holdfast.certificates.norms import Norm
 from holdfast.numerics.sums import product_by_rows
 
-_FARTHEST = 1000  # powers of two that a problem may be brought back from
-_ROUNDED = 1e-9  # of the terms of a relation: by so much a witness may pass it
+_FARTHEST = 1000  # largest power of two by which a problem is scaled: float64 ends near 2^±1022
+_ROUNDED = 1e-9  # fraction of the terms of a relation by which a witness may pass it
 
 
 class Bounds(NamedTuple):
-    """Certified below, reached above: ``lower ≤ smallest ‖δ‖ that changes the prediction ≤ upper``.
+    """``lower ≤ smallest ‖δ‖ that changes the prediction ≤ upper``: a certified bound, and the size of a witness.
 
     Attributes
     ----------
@@ -57,7 +57,7 @@ class Problem(ABC):
     ----------
     T : ndarray of shape (r, d)
     absolute : ndarray of shape (r, d)
-        ``|T|``, or ``|W_2| |W_1|`` where T is a product: the magnitudes that round.
+        ``|T|``, or ``|W_2| |W_1|`` where T is a product: the magnitudes whose rounding counts.
     moves : Moves
         Which δ are possible, and how they are measured.
     n_classes : int
@@ -88,7 +88,7 @@ class Problem(ABC):
         return elected != prediction
 
     def to_sound_range(self) -> tuple["Problem", float, float]:
-        """The problem with its numbers near 1, and the powers of two (alpha, beta) that took it there.
+        """The problem with its numbers near 1, and the powers of two (alpha, beta) that it was scaled by.
 
         Squares of numbers beyond 1e±150 over- or underflow. Powers of two change no digit, so nothing else changes.
         Ordinary problems stay as they are.

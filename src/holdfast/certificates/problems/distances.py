@@ -7,7 +7,7 @@ import numpy as np
 from holdfast.certificates.moves import Moves
 from holdfast.certificates.problems.base import Problem
 
-_SURE = 1e-9  # of a sum of weights: far more than its rounding
+_SURE = 1e-9  # fraction of a sum of weights: far more than its rounding
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,7 +31,7 @@ class DistanceProblem(Problem):
     weighted : bool
         Whether a vote counts one over its distance. A voter at distance 0 outvotes all others.
     outlier : int
-        The answer where nobody votes.
+        The answer where no point is within reach.
     moves, scale, absolute, n_steps
         As for :class:`~holdfast.certificates.problems.NeighborProblem`.
     """
@@ -83,15 +83,16 @@ class DistanceProblem(Problem):
                 return self.outlier
         weight = np.ones(voters.size)
         if self.weighted:
-            own = distance[voters]
-            weight = (own == 0).astype(float) if (own == 0).any() else 1.0 / own
+            d = distance[voters]
+            weight = (d == 0).astype(float) if (d == 0).any() else 1.0 / d
         return int(np.argmax(np.bincount(self.labels[voters], weight, minlength=self.n_classes)))
 
     def holds(self, least: np.ndarray, most: np.ndarray, y: int) -> bool:
         """True if y surely wins when the distance of point i lies between ``least[i]`` and ``most[i]`` (Lemma D1).
 
-        The sum of y is smallest with its own points as far and all others as near as can be; the sum of c is largest
-        the other way round. With two classes the two are one case, and the answer is exact for independent distances.
+        The sum of y is smallest with its own points as far and all others as near as possible; the sum of c is largest
+        with its own points as near and all others as far as possible. With two classes these are the same case, and
+        the answer is exact for independent distances.
         """
         if self.n_neighbors:
             reach = np.partition(most, self.n_neighbors - 1)[self.n_neighbors - 1]
@@ -99,23 +100,23 @@ class DistanceProblem(Problem):
             least, most, labels = least[near], most[near], self.labels[near]
         else:
             labels = self.labels
-        mine = labels == y
-        own = self._sum(np.where(mine, most, least), mine)
+        of_y = labels == y
+        smallest = self._sum(np.where(of_y, most, least), of_y)
         others = [self._sum(np.where(labels == c, least, most), labels == c, last=False)
-                  for c in np.unique(labels[~mine])]  # fmt: skip
+                  for c in np.unique(labels[~of_y])]  # fmt: skip
         strongest = max(others, default=0.0)
         if strongest == 0.0 and (y == self.outlier or self.n_neighbors):
             return True
-        return own * (1.0 - _SURE) > strongest * (1.0 + _SURE)
+        return smallest * (1.0 - _SURE) > strongest * (1.0 + _SURE)
 
-    def _sum(self, distance: np.ndarray, some: np.ndarray, last: bool = True) -> float:
-        """The weight of ``some`` points at given distances; of equally far ones they come last, or first."""
+    def _sum(self, distance: np.ndarray, mask: np.ndarray, last: bool = True) -> float:
+        """The sum of weights of the points of a mask; among equally far points they come last, or first."""
         if self.n_neighbors:
-            order = np.lexsort([some if last else ~some, distance])[: self.n_neighbors]
-            voters = order[some[order]]
+            order = np.lexsort([mask if last else ~mask, distance])[: self.n_neighbors]
+            voters = order[mask[order]]
         else:
             limit = self.within * (1.0 - 1e-12 if last else 1.0 + 1e-12)
-            voters = np.flatnonzero(some & (distance <= limit))
+            voters = np.flatnonzero(mask & (distance <= limit))
         if not self.weighted:
             return float(voters.size)
         with np.errstate(divide="ignore"):

@@ -31,11 +31,11 @@ class NeighborProblem(Problem):
     n_classes : int or None
         By default one more than the largest label.
     ties : {"nearest", "lowest"}
-        Who wins equal votes: the tied class with the nearest neighbour (of equally near points the one
+        Which class wins equal votes: the tied class with the nearest neighbour (of equally near points the one
         that comes first), or the lowest code (scikit-learn). The lower bound holds for both.
     scale : float
-        Magnitude of whatever else cancels on the way from an input to its u (means of scalers, say), for
-        the rounding bound.
+        Magnitude of other terms that cancel when u is computed from an input (means of scalers, say), for the rounding
+        bound.
     absolute, n_steps
         As for :class:`~holdfast.certificates.problems.Problem`; by default ``|T|`` and one step.
     shared : bool
@@ -43,7 +43,7 @@ class NeighborProblem(Problem):
     goal : int or None
         The only class whose victory counts as a change; None: any class but the prediction.
     goal_votes : int or None
-        Only victories with at most so many votes count.
+        Only victories of ``goal`` with at most this many votes count; None: all.
 
     Attributes
     ----------
@@ -139,7 +139,7 @@ class NeighborProblem(Problem):
         )  # fmt: skip
 
     def among(self, kept: np.ndarray) -> "NeighborProblem":
-        """The problem over some of its points, with the coordinates and the rounding of the whole."""
+        """The problem with only the points ``kept``; coordinates and rounding are those of all points."""
         part = copy(self)
         for name in ("points", "labels", "slopes"):
             object.__setattr__(part, name, getattr(self, name)[kept])
@@ -153,6 +153,6 @@ def tallies(codes: np.ndarray, n_classes: int) -> np.ndarray:
 
 
 def winners(codes: np.ndarray, n_classes: int) -> np.ndarray:
-    """The class with most votes in each row of class codes, nearest first; equal votes go to that of the nearest."""
+    """The class with most votes in each row of class codes, nearest first; of tied classes, that of the nearest."""
     votes = np.take_along_axis(tallies(codes, n_classes), codes, axis=1)  # for the class of each neighbour
     return codes[np.arange(len(codes)), votes.argmax(axis=1)]

@@ -1,4 +1,4 @@
-"""A fitted model as its own ``predict`` and as a vote behind foldable steps."""
+"""A fitted model, as its own ``predict`` and as a vote that follows foldable steps."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
@@ -40,7 +40,7 @@ class Voter(ABC):
 
     @property
     def encoding(self) -> Encoding:
-        """The user's columns, and the coordinates of encoded rows."""
+        """How the user's rows become rows of numbers."""
         return Encoding(self.n_features, self.feature_names) if self.front is None else self.front.encoding
 
     @property
@@ -69,21 +69,21 @@ class Voter(ABC):
         """Encoded rows as rows of the kind of X: a frame of its columns if it has words or gaps, else an array."""
         if self.encoding.keeps_rows:
             return rows
-        given = self.encoding.decode(rows, X)
-        return given.set_axis(X.index, axis=0) if hasattr(given, "iloc") and hasattr(X, "iloc") else given
+        decoded = self.encoding.decode(rows, X)
+        return decoded.set_axis(X.index, axis=0) if hasattr(decoded, "iloc") and hasattr(X, "iloc") else decoded
 
     def predict(self, rows: np.ndarray) -> np.ndarray:
         """Class codes of the model's own predictions.
 
         The model gets a copy: scalers with ``copy=False`` write into their input.
         """
-        given = with_names(rows.copy(), self.model) if self.front is None else self.front.decode(rows)
-        return np.searchsorted(self.classes, self.model.predict(given))
+        X = with_names(rows.copy(), self.model) if self.front is None else self.front.decode(rows)
+        return np.searchsorted(self.classes, self.model.predict(X))
 
     def same_as_given(self, X, codes: np.ndarray) -> np.ndarray:
-        """True if the model predicts the same for X in its own precision and for these numbers in double precision.
+        """True for each row of X for which the model predicts ``codes``, its predictions in double precision.
 
-        Scalers compute in the precision of their input; a certificate is one of the rows in double precision.
+        Scalers compute in the precision of their input; a certificate is about the rows in double precision.
         """
         if set(precisions(X)) <= {"float64"}:
             return np.ones(len(codes), bool)

@@ -1,4 +1,4 @@
-"""The boxes of a search tree: where they hold the points below them, the tree finds every point that is near."""
+"""Bounding boxes of a KD tree: if each contains the points below its node, the tree misses no near point."""
 
 from typing import Any
 
@@ -7,11 +7,11 @@ from sklearn.neighbors import KDTree
 
 
 def boxes_hold(tree: Any, points: np.ndarray) -> bool:
-    """True if a ``KDTree`` over these very points can be read, and every box in it has all that is below it inside.
+    """True if a ``KDTree`` over these very points can be read, and every box contains all points below its node.
 
-    A search leaves out a node only if its box is too far away, so a tree of such boxes misses no point, whatever is
-    searched for. That is more than asking it about every point shows. False for another kind of tree, and where this
-    version of scikit-learn stores it in another way: then the tree must be asked.
+    A search skips a node only if its box is too far away, so such a tree misses no point, whatever the query. That is
+    a stronger check than a search for every point. False for another kind of tree, and where this version of
+    scikit-learn stores it in another way: then the tree must be checked by searches.
     """
     if type(tree) not in (KDTree,):
         return False

@@ -67,7 +67,7 @@ def read_linear(model, last, steps: Fold, n_features: int, reference) -> LinearV
     weights = last.coef_.toarray() if hasattr(last.coef_, "toarray") else last.coef_  # sparse after sparsify()
     W = np.atleast_2d(np.asarray(weights, dtype=np.float64))
     b = np.broadcast_to(np.asarray(last.intercept_, dtype=np.float64), len(W))
-    # libsvm sums over support vectors: their magnitudes round, not those of their sum.
+    # libsvm sums over support vectors: the rounding depends on their magnitudes, not on those of the sum.
     absolute = np.abs(W) if not isinstance(last, SVC) else np.abs(last.dual_coef_) @ np.abs(last.support_vectors_)
     _check_scores(last, W, b, absolute)
     if len(W) == 1 and len(classes) == 2:  # one score: the second class where it is positive
@@ -90,7 +90,7 @@ def _check_scores(last, W: np.ndarray, b: np.ndarray, absolute: np.ndarray) -> N
     probe[1], probe[2] = (3.0 * at / max(len(reach) - 1, 1) - 1.0) * unit, 1e3 * np.cos(at) * unit
     named = with_names(probe, last)
     actual = np.asarray(last.decision_function(named), dtype=np.float64).reshape(len(probe), -1)
-    # Of the known types only these take several outputs; one with something else in it than numbers is asked as well.
+    # Of the known types only these take several outputs; a model without a fingerprint is checked as well.
     if (digest is None or isinstance(last, RidgeClassifier | RidgeClassifierCV)) and np.ndim(last.predict(named)) != 1:
         raise TypeError(f"{type(last).__name__} with several outputs cannot be certified: fit one model for each.")
     size = np.abs(probe) @ absolute.T + np.abs(b)

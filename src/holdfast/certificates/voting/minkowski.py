@@ -8,7 +8,7 @@ from sklearn.neighbors import KNeighborsClassifier, RadiusNeighborsClassifier
 from holdfast.affine import Affine
 from holdfast.metric import check_metric
 
-_CONDITION = 1e-10  # of a Mahalanobis metric, whose distances lose as many digits
+_CONDITION = 1e-10  # least ratio of eigenvalues of a Mahalanobis metric; its distances lose as many digits
 _EXPONENTS = {
     "euclidean": 2.0, "l2": 2.0, "manhattan": 1.0, "cityblock": 1.0, "l1": 1.0, "chebyshev": np.inf, "infinity": np.inf,
 }  # fmt: skip
@@ -29,13 +29,13 @@ class Minkowski(NamedTuple):
 
 
 def metric_of(knn: KNeighborsClassifier | RadiusNeighborsClassifier) -> Minkowski:
-    """The metric a model was fitted with; one that is none of these is refused."""
-    fitted, given = knn.effective_metric_, _named_metric(knn)
+    """The metric a model was fitted with; a metric that is not of this form is refused."""
+    fitted, named = knn.effective_metric_, _named_metric(knn)
     parameters = dict(knn.effective_metric_params_ or {})
-    own = knn.metric_params or {}
-    if fitted != given or any(parameters.get(name) is not own.get(name, parameters.get(name)) for name in ("VI", "w")):
+    now = knn.metric_params or {}
+    if fitted != named or any(parameters.get(name) is not now.get(name, parameters.get(name)) for name in ("VI", "w")):
         raise ValueError(
-            f"The metric was changed after fit: the model was fitted with {fitted!r} and now names {given!r}. Fit it "
+            f"The metric was changed after fit: the model was fitted with {fitted!r} and now names {named!r}. Fit it "
             "again."
         )
     if fitted == "mahalanobis" and "VI" in parameters:
@@ -65,9 +65,9 @@ def _named_metric(knn) -> str:
 
 
 def _mahalanobis(VI: np.ndarray) -> Affine:
-    """``L`` with ``LᵀL = VI``, accurate in every column whatever its units: of ``VI = D R D`` R is factored.
+    """``L`` with ``LᵀL = VI``, accurate in every column whatever its units: R of ``VI = D R D`` is factored.
 
-    scikit-learn sums ``(x − z)ᵀ VI (x − z)``, so the magnitudes that round are ``|x|ᵀ|VI||x| ≤ ‖ |R| ‖ ‖D|x|‖²``.
+    scikit-learn sums ``(x − z)ᵀ VI (x − z)``, so the rounding depends on ``|x|ᵀ|VI||x| ≤ ‖ |R| ‖ ‖D|x|‖²``.
     """
     D = np.sqrt(np.diag(VI))
     unit = np.where(D > 0, D, 1.0)

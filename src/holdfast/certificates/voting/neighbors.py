@@ -1,4 +1,4 @@
-"""Votes of the nearest points, counted alike: holdfast's classifiers (neighbours and prototypes)."""
+"""Unweighted votes of the nearest points: holdfast's classifiers (neighbours and prototypes)."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -36,7 +36,7 @@ class VotesByDistance(Protocol):
         """The class that wins the vote, for each row."""
 
     def _vote(self, X) -> np.ndarray:
-        """The same function: a subclass with another ``predict`` does not vote by distance."""
+        """The same function as ``predict``; in a subclass that overrides ``predict`` the two differ."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class NeighborVoter(Voter):
         The points in the space of the vote, and their class codes.
     n_neighbors : int
     ties : str
-        Who wins equal votes; see NeighborProblem.
+        Which class wins equal votes; see NeighborProblem.
     shared : bool
         Whether these are the points of the model itself, and not the reference rows mapped here.
     scale : float
@@ -87,12 +87,12 @@ class NeighborVoter(Voter):
         )
 
     def opponents(self, queries: np.ndarray, codes: np.ndarray, n_jobs: int | None) -> Iterator[np.ndarray]:
-        """The nearest points of other classes, and the place beyond the nearest, as far again."""
+        """The nearest points of other classes, and the place twice as far away as the nearest."""
         return nearest_opponents(self.points, self.codes, queries, codes, n_jobs)
 
 
 def nearest_opponents(points, labels, queries: np.ndarray, codes: np.ndarray, n_jobs) -> Iterator[np.ndarray]:
-    """The nearest points of other classes, and the place beyond the nearest, as far again; NaN where there is none."""
+    """The nearest points of other classes, and the place twice as far away as the nearest; NaN where there is none."""
     _, other = nearest_by_class(points, labels, 1, _OPPONENTS, n_jobs, (queries, codes))
     for column, reach in [*((c, 1.0) for c in other.T), (other[:, 0], 2.0)]:
         place = queries + reach * (points[np.maximum(column, 0)] - queries)

@@ -12,13 +12,16 @@ from holdfast.certificates.rounding import UNIT_ROUNDOFF
 from holdfast.certificates.voting.boxes import boxes_hold
 from holdfast.numerics.frames import precisions, with_names
 
-_SAMPLE = 24  # rows that the model is asked about where all of its points can be read
+_SAMPLE = 24  # rows that are looked up in the model where all of its points can be read
 # Rows that scikit-learn mapped while it fitted (fit_transform) may differ from rows that it maps now by this many
 # roundings of a sum; seen: up to 5.4 (PCA).
 _ROUNDINGS = 32.0
-# A distance of 0 is computed as up to this part of the magnitudes, where a distance is ‖u‖² − 2u·z + ‖z‖².
+# A distance of 0 may come out as this fraction of the magnitudes, where it is the root of ‖u‖² − 2u·z + ‖z‖².
 _BLUR = 1e-7
-_NEAREST, _DISTANCES = 4, 1e-11  # points whose distances are compared; parts of squared magnitudes they may differ by
+_NEAREST, _DISTANCES = (
+    4,
+    1e-11,
+)  # points whose distances are compared; fraction of scale² that squares may differ by
 
 _WHAT = "reference must be the rows the pipeline was fitted on, before its first step, and their labels"
 
@@ -27,8 +30,9 @@ def check_reference(knn: KNeighborsClassifier, reference, steps: Fold, n_feature
     """Rows and labels as arrays, or a ``ValueError`` that says how they differ from the model's own.
 
     The points and labels it stores, where this version of scikit-learn shows them, must agree to rounding;
-    :func:`stored_points` asks the model whether it votes with them. Else the model is asked here: the nearest point of
-    each mapped row must be that row, at distance 0 (which tells only half of the digits), with the same label.
+    :func:`stored_points` checks that the model votes with them. Else the rows are looked up in the model: the nearest
+    point of each mapped row must be that row, at distance 0 (which checks only half of the digits), with the same
+    label.
     """
     rows, labels = reference
     refuse_single_precision("reference", rows)
@@ -56,19 +60,19 @@ def shows_points(knn: KNeighborsClassifier) -> bool:
 def stored_points(knn, passed: bool = False, plain: bool = False) -> tuple[np.ndarray, np.ndarray]:
     """The points and class codes that the model votes with, as this version of scikit-learn stores them.
 
-    They are no public attribute, so the model is asked about them (``kneighbors``, ``predict``): its nearest point must
-    be the point itself, with its label. A tree is asked about every point, because its nodes may be those of other
-    points, unless its boxes can be read and hold its points; a search through all points is asked about the labels of a
-    sample. Distances are checked by :func:`check_distances`. Where the points cannot be read, ``reference`` must be
+    They are no public attribute, so they are looked up in the model (``kneighbors``, ``predict``): the nearest point of
+    a point must be itself, with its label. In a tree every point is looked up, because its nodes may be those of other
+    points, unless its boxes can be read and hold its points; for a brute-force search the labels of a sample are
+    enough. Distances are checked by :func:`check_distances`. Where the points cannot be read, ``reference`` must be
     given.
 
     Parameters
     ----------
     knn : KNeighborsClassifier or RadiusNeighborsClassifier
     passed : bool, default=False
-        Whether this very model, to the last bit, was asked before.
+        Whether this very model, to the last bit, has passed the checks before.
     plain : bool, default=False
-        Whether it has nothing but numbers, words and trees in it, so that its methods are those of its class.
+        Whether it holds nothing but numbers, strings and trees, so that its methods are those of its class.
     """
     points, codes = _stored(knn)
     if points is None or codes is None or len(points) != knn.n_samples_fit_ or len(codes) != len(points):
@@ -101,15 +105,15 @@ def check_distances(knn: KNeighborsClassifier, points: np.ndarray, mapped: np.nd
     A tree keeps a metric of its own, and the bounds of its nodes. So for a sample of the points the distances of the
     model's nearest ones are compared with those between ``mapped``, the points in the space of the vote.
     """
-    some, k = _sample(len(points)), min(_NEAREST, len(points))
-    found, index = knn.kneighbors(with_names(points[some], knn), n_neighbors=k)
+    sample, k = _sample(len(points)), min(_NEAREST, len(points))
+    distances, index = knn.kneighbors(with_names(points[sample], knn), n_neighbors=k)
     squares = np.einsum("nr,nr->n", mapped, mapped)
-    all_ = np.maximum(squares[some][:, None] - 2.0 * mapped[some] @ mapped.T + squares, 0.0)
+    all_ = np.maximum(squares[sample][:, None] - 2.0 * mapped[sample] @ mapped.T + squares, 0.0)
     theirs = np.take_along_axis(all_, index, axis=1)  # of the points that the model takes for the nearest
     np.put_along_axis(all_, index, np.inf, axis=1)
     others = np.where(np.isinf(all_).sum(axis=1) == k, all_.min(axis=1), -np.inf)  # k points, none of them twice
-    nearest = np.minimum(found**2, others[:, None])  # of all points, if the others are no nearer than those
-    if not (np.abs(np.stack([nearest, theirs]) - found**2) <= _DISTANCES * scale**2).all():
+    nearest = np.minimum(distances**2, others[:, None])  # of all points, if the others are no nearer than those
+    if not (np.abs(np.stack([nearest, theirs]) - distances**2) <= _DISTANCES * scale**2).all():
         raise ValueError(
             "The distances that the model finds are not those between its own points: its rows, or its metric, were "
             "changed after fit. Fit it again."
@@ -117,16 +121,17 @@ def check_distances(knn: KNeighborsClassifier, points: np.ndarray, mapped: np.nd
 
 
 def _ask_within(knn: RadiusNeighborsClassifier, points: np.ndarray, size: np.ndarray) -> None:
-    """Each point of a sample must be among those that the model finds at no distance from it."""
-    some = _sample(len(points))
-    found = knn.radius_neighbors(
-        with_names(points[some], knn), radius=_BLUR * float(size.max()), return_distance=False
+    """Each point of a sample must be among those that the model finds at distance 0 from it."""
+    sample = _sample(len(points))
+    neighbors = knn.radius_neighbors(
+        with_names(points[sample], knn), radius=_BLUR * float(size.max()), return_distance=False
     )  # fmt: skip
-    if not all(row in at for row, at in zip(some, found, strict=True)):
+    if not all(row in at for row, at in zip(sample, neighbors, strict=True)):
         raise ValueError("The rows that this RadiusNeighborsClassifier stores are not those that it votes with.")
 
 
 def _stored(knn) -> tuple[np.ndarray | None, np.ndarray | None]:
+    """Points and class codes from private attributes of scikit-learn; None for both where they are not as expected."""
     points: Any = getattr(knn, "_fit_X", None)
     codes = getattr(knn, "_y", None)
     points = points.toarray() if hasattr(points, "toarray") else points
@@ -135,7 +140,7 @@ def _stored(knn) -> tuple[np.ndarray | None, np.ndarray | None]:
 
 
 def _ask_model(knn, mapped: np.ndarray, labels: np.ndarray, size: np.ndarray) -> None:
-    """The nearest point of each row must be the row itself, with its label; a sample is asked for labels it shows."""
+    """The nearest point of each row must be the row itself, with its label; a sample is enough for stored labels."""
     nearest = copy(knn).set_params(n_neighbors=1)
     distance, index = (column[:, 0] for column in nearest.kneighbors(with_names(mapped, knn)))
     apart = np.linalg.norm(mapped[index] - mapped, axis=1)  # of the row that the model takes for this one
@@ -145,7 +150,7 @@ def _ask_model(knn, mapped: np.ndarray, labels: np.ndarray, size: np.ndarray) ->
             f"{_WHAT}: {int(far.sum())} of {len(mapped)} rows are not among those of the model, the first is "
             f"row {int(np.argmax(far))}. Were they scaled, rounded, shuffled or split otherwise?"
         )
-    if shows_points(knn):  # they were compared, or are these: a sample shows that it votes with them
+    if shows_points(knn):  # they were compared, or are these: a sample shows that the model votes with them
         _ask_labels(nearest, mapped, labels, size)
         return
     wrong = np.asarray(nearest.predict(with_names(mapped, knn))) != labels[index]
@@ -155,9 +160,9 @@ def _ask_model(knn, mapped: np.ndarray, labels: np.ndarray, size: np.ndarray) ->
 
 def _ask_labels(nearest, points: np.ndarray, labels: np.ndarray, size: np.ndarray) -> None:
     """A model of one neighbour must give a sample of its points their labels, or those of points in the same place."""
-    some = _sample(len(points))
-    found = nearest.classes_[nearest.predict_proba(with_names(points[some], nearest)).argmax(axis=1)]
-    for row, label in zip(some, found, strict=True):
+    sample = _sample(len(points))
+    answers = nearest.classes_[nearest.predict_proba(with_names(points[sample], nearest)).argmax(axis=1)]
+    for row, label in zip(sample, answers, strict=True):
         if label != labels[row]:
             here = np.linalg.norm(points - points[row], axis=1) <= 2.0 * _BLUR * size[row]
             if not (labels[here] == label).any():

@@ -18,8 +18,8 @@ from holdfast.numerics.fingerprint import Passed, fingerprint
 from holdfast.numerics.frames import with_names
 
 _SAMPLE = 50  # rows whose distances are compared with the model's own
-_AGREE = 1e-6  # of the size of the points: a distance near 0 has half of the digits
-_PASSED = Passed()
+_AGREE = 1e-6  # fraction of the size of the points: a distance near 0 has half of the digits
+_PASSED = Passed()  # fingerprints of models that passed the checks
 _LARGEST = 1e280  # p-th powers of distances stay below
 
 
@@ -56,25 +56,25 @@ class DistanceVoter(Voter):
         )  # fmt: skip
 
     def opponents(self, queries: np.ndarray, codes: np.ndarray, n_jobs: int | None) -> Iterator[np.ndarray]:
-        """The nearest points of other classes, and the place beyond the nearest, as far again."""
+        """The nearest points of other classes, and the place twice as far away as the nearest."""
         return nearest_opponents(self.points, self.codes, queries, codes, n_jobs)
 
 
 def read_nearest(model, last: KNeighborsClassifier, steps: Fold, n_features: int, reference) -> Voter:
-    """KNeighborsClassifier: the exact engines where boundaries are planes and votes count alike, else bounds."""
-    metric = _checked(last)
+    """KNeighborsClassifier: a voter for the exact engines if the vote is unweighted and Euclidean, else for bounds."""
+    metric = _checked_metric(last)
     k = int(last.n_neighbors)
     if not 1 <= k <= last.n_samples_fit_:
         raise ValueError(f"n_neighbors must be between 1 and {last.n_samples_fit_}, the training rows; got {k}.")
     chain = steps if metric.map is None else steps.then(metric.map)
-    given = None if reference is None else check_reference(last, reference, steps, n_features)
-    if given is None or shows_points(last):  # the model's own points, to the last bit
+    checked = None if reference is None else check_reference(last, reference, steps, n_features)
+    if checked is None or shows_points(last):  # the model's own points, to the last bit
         passed = (digest := fingerprint(last)) in _PASSED
         points, codes = stored_points(last, passed, plain=digest is not None)
         mapped, scale = _in_space(points, metric.map)
     else:
         passed, digest = False, None
-        rows, labels = given
+        rows, labels = checked
         codes = np.searchsorted(last.classes_, labels)
         points, mapped, scale = steps(rows), chain(rows), float(chain.sizes(rows).max())
     weighted = last.weights == "distance" and k > 1  # one neighbour wins whatever it weighs
@@ -92,7 +92,7 @@ def read_nearest(model, last: KNeighborsClassifier, steps: Fold, n_features: int
 
 def read_within(model, last: RadiusNeighborsClassifier, steps: Fold, n_features: int, reference) -> DistanceVoter:
     """RadiusNeighborsClassifier: all points within its radius vote."""
-    metric = _checked(last)
+    metric = _checked_metric(last)
     outlier = last.outlier_label_
     outlier = outlier[0] if isinstance(outlier, list | tuple | np.ndarray) else outlier
     known = {str(label): code for code, label in enumerate(last.classes_.tolist())}
@@ -121,8 +121,8 @@ def _in_space(points: np.ndarray, metric: Affine | None) -> tuple[np.ndarray, fl
     return metric(points), float(np.linalg.norm(np.abs(points) @ metric.absolute.T, axis=1).max())
 
 
-def _checked(last) -> Minkowski:
-    """The metric, if the vote is one that can be certified."""
+def _checked_metric(last) -> Minkowski:
+    """The metric of a model; a vote that cannot be certified is refused."""
     if last.weights not in ("uniform", "distance") and last.weights is not None:
         raise ValueError(
             f"weights={last.weights!r} cannot be certified: only votes that count alike (weights='uniform') or one "
@@ -134,7 +134,7 @@ def _checked(last) -> Minkowski:
 
 
 def _compare_distances(last, points: np.ndarray, mapped: np.ndarray, p: float, scale: float) -> None:
-    """The model's own distances must be those that are certified."""
+    """Refuse a model whose own distances, for a sample of its points, are not those that are certified."""
     problem = DistanceProblem(mapped, np.zeros(len(mapped), np.int64), np.eye(mapped.shape[1]), 1, 1, p=p)
     largest = 2.0 * max(float(np.abs(mapped).max()), 1e-300)
     if np.isfinite(p) and mapped.shape[1] * largest**p > _LARGEST:
@@ -142,11 +142,11 @@ def _compare_distances(last, points: np.ndarray, mapped: np.ndarray, p: float, s
             f"Differences of up to {largest:.3g} to the power {p:g} overflow: put a scaler before the model."
         )
     rows = np.linspace(0, len(points) - 1, min(_SAMPLE, len(points))).astype(int)
-    asked = with_names(points[rows], last)
+    sample = with_names(points[rows], last)
     if isinstance(last, RadiusNeighborsClassifier):
-        distances, index = last.radius_neighbors(asked)
+        distances, index = last.radius_neighbors(sample)
     else:
-        distances, index = last.kneighbors(asked)
+        distances, index = last.kneighbors(sample)
     for row, theirs, at in zip(rows, distances, index, strict=True):
         if np.abs(problem.distances(mapped[row])[at] - theirs).max(initial=0.0) > _AGREE * scale:
             raise ValueError(

@@ -1,1 +1,1 @@
-"""Moves that change the answer, searched where a certificate leaves room; each is checked by the model's predict."""
+"""Witnesses: moved rows with another answer, searched where a bound leaves room and checked by the model's predict."""

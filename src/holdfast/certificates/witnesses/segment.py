@@ -7,7 +7,7 @@ import numpy as np
 Predict = Callable[[np.ndarray], np.ndarray]
 Project = Callable[[np.ndarray, np.ndarray], np.ndarray]
 _HALVINGS = 40  # of a segment: to 1e-12 of its length
-_BEYOND = 1e-9  # how far a witness goes beyond the boundary, relative to the move
+_BEYOND = 1e-9  # how far a witness goes beyond the boundary, relative to the move: a hair, as in walk.py
 
 
 def segment(
@@ -23,12 +23,12 @@ def segment(
     Parameters
     ----------
     predict : callable
-        The model's own predictions, as codes; they change at every point that is returned.
+        Predictions as codes; they differ from ``codes`` at every point that is returned.
     X : ndarray of shape (m, d)
     codes : ndarray of shape (m,)
         Predictions at X.
     ends : iterable of ndarrays of shape (m, d)
-        Where to walk to, a few choices a row.
+        Points to walk to, one array for each choice; NaN rows are skipped.
     lengths : callable
         The norm of rows, to choose between the ends.
     project : callable, optional
@@ -52,13 +52,13 @@ def segment(
             middle = (low + high) / 2
             changed = predict(project(X[rows] + middle[:, None] * step, X[rows])) != codes[rows]
             high, low = np.where(changed, middle, high), np.where(changed, low, middle)
-        # A hair beyond, where the answer stays another: at the boundary itself rounding decides.
+        # A hair beyond the boundary, if the answer is changed there too: at the boundary itself rounding decides.
         beyond = np.minimum(high * (1.0 + _BEYOND), 1.0)
         kept = predict(project(X[rows] + beyond[:, None] * step, X[rows])) != codes[rows]
         high = np.where(kept, beyond, high)
         # At t = 1 the end itself was checked; x + (end − x) may differ from it in the last bit.
-        found = np.where((high == 1.0)[:, None], end[rows], project(X[rows] + high[:, None] * step, X[rows]))
-        length = lengths(found - X[rows])
+        witness = np.where((high == 1.0)[:, None], end[rows], project(X[rows] + high[:, None] * step, X[rows]))
+        length = lengths(witness - X[rows])
         better = length < size[rows]
-        best[rows[better]], size[rows[better]] = found[better], length[better]
+        best[rows[better]], size[rows[better]] = witness[better], length[better]
     return best

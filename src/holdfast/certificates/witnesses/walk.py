@@ -1,4 +1,4 @@
-"""The segment attack where the reference is large: votes of the points near both ends, each checked by the model."""
+"""Walks along segments among many reference points: by the vote of those near both ends, checked by the model."""
 
 from collections.abc import Iterator, Sequence
 
@@ -8,20 +8,20 @@ from holdfast.certificates.kernels.first_change import first_change
 from holdfast.certificates.voting import NeighborVoter
 from holdfast.constraints.search import nearest
 
-_NEAR = 32  # voters around each end of a segment; 8k if that is more
+_NEAR = 32  # reference points around each end of a segment that vote along it; 8k if that is more
 _BEYOND = 1e-9  # a hair beyond the boundary, relative to the move
 
 
 def walk(
     voter: NeighborVoter, rows: np.ndarray, codes: np.ndarray, ends: Sequence[np.ndarray], lengths, n_jobs
 ) -> np.ndarray:
-    """The shortest witnesses on the ways to ``ends``, with one or two calls of the model an end.
+    """The shortest witnesses on the segments to ``ends``, with one or two calls of ``predict`` for each end.
 
-    :func:`~holdfast.certificates.witnesses.segment.segment` finds the same with some forty calls.
-    On the way from u to e, ``‖u(t) − p‖² = (1 − t)‖u − p‖² + t‖e − p‖²`` but for a term all points share. So the
-    vote among the points near u and those near e is followed along t without a search, and where it changes
-    the model's own ``predict`` is called, the shortest way first. What happens in the middle of a long way, far
-    from both ends, is not known: where the model disagrees on every way, the ends themselves are tried.
+    :func:`~holdfast.certificates.witnesses.segment.segment` needs some forty calls for the same.
+    At ``u(t) = u + t(e − u)``, ``‖u(t) − p‖² = (1 − t)‖u − p‖² + t‖e − p‖²`` up to a term that all points share. So
+    the vote among the points near u and those near e is known for every t without a search; where it changes, the
+    model's own ``predict`` is called, the shortest segment first. Points near the middle of a long segment, far from
+    both ends, are missed: where ``predict`` does not confirm any change, the ends themselves are tried.
     """
     m, k = len(rows), voter.n_neighbors
     count = min(max(_NEAR, 8 * k), len(voter.points))
@@ -34,13 +34,13 @@ def walk(
         lowest_wins = voter.ties == "lowest"
         first_change(voter.points, voter.codes, U, E[number - 1], voters, codes, k, len(voter.classes), lowest_wins, t)
         changes.append(rows + np.minimum(t * (1.0 + _BEYOND), 1.0)[:, None] * (end - rows))
-    found = np.full(rows.shape, np.nan)
+    witnesses = np.full(rows.shape, np.nan)
     for moved in (*_by_length(changes, rows, lengths), *_by_length(ends, rows, lengths)):
-        left = np.flatnonzero(np.isnan(found[:, 0]) & np.isfinite(moved).all(axis=1))
+        left = np.flatnonzero(np.isnan(witnesses[:, 0]) & np.isfinite(moved).all(axis=1))
         if left.size:
             hit = left[voter.predict(moved[left]) != codes[left]]
-            found[hit] = moved[hit]
-    return found
+            witnesses[hit] = moved[hit]
+    return witnesses
 
 
 def _by_length(choices: Sequence[np.ndarray], rows: np.ndarray, lengths) -> Iterator[np.ndarray]:
