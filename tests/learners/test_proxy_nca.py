@@ -3,6 +3,7 @@
 from itertools import count
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.datasets import load_wine, make_blobs
 from sklearn.neighbors import KNeighborsClassifier
@@ -143,3 +144,9 @@ def test_other_lengths_of_rows(loss, data):
 def test_bad_parameters_are_refused(name, bad, data):
     with pytest.raises(ValueError, match=name):
         ProxyNCA(**{name: bad}).fit(*data)
+
+
+def test_whole_numbers_of_pandas_stay_whole():
+    X, y = make_blobs(40, random_state=0)
+    learner = ProxyNCA(random_state=0).fit(X, pd.Series(y, dtype="Int64"))
+    assert learner.classes_.dtype == learner.prototype_labels_.dtype == y.dtype

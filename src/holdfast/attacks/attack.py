@@ -14,8 +14,8 @@ class Attack:
 
     Attributes
     ----------
-    adversarial : ndarray of shape (n_rows, n_features)
-        The moved rows; NaN where no change was found.
+    adversarial : ndarray or data frame of shape (n_rows, n_features)
+        The moved rows, a data frame for a model that takes words or gaps; NaN where no change was found.
     size : ndarray of shape (n_rows,)
         How far each moved; infinite where no change was found.
     prediction, changed_to : ndarrays of shape (n_rows,)

@@ -10,6 +10,7 @@ from holdfast.backends.array_triplets import ArrayTriplets
 from holdfast.backends.base import Validate
 from holdfast.backends.checks import check_triplets, labels_missing
 from holdfast.constraints import NeighborSearch, knn_triplets
+from holdfast.numerics.frames import plain_labels
 
 
 class MemoryBackend:
@@ -21,7 +22,7 @@ class MemoryBackend:
 
     def labelled_rows(self, X, y, validate: Validate, owner: str) -> ArrayRows:
         """Rows with their classes, checked."""
-        X, y = validate(X, y, dtype=np.float64, order="C", ensure_min_samples=2)
+        X, y = validate(X, plain_labels(y), dtype=np.float64, order="C", ensure_min_samples=2)
         check_classification_targets(y)
         return ArrayRows(X, *np.unique(y, return_inverse=True))
 

@@ -6,13 +6,13 @@ With ``m`` additions in the longest sum, each sum has relative error at most ``�
 of the absolute values. A float64 evaluation of any of the usual kinds can call l nearer than j only where
 ``f_lj ≤ κ (S + gR)²``, ``κ = K γ``. K counts what is rounded, in units of ``γ (S + gR)²``; Lemma F2 has the table:
 
-===========================================================================  ==========
-the model's two distances, our level, our sums of rows, our slopes                  33
+===========================================================================  ============================
+the model's two distances, our level, our sums of rows, our slopes                  33 (in a box 36, charged always)
 the singular value decomposition behind the coordinates                             √rank
 each affine step (the metric is one): the model's query, ours, our folded map        3 a step
 each step, where model and certificate map the reference rows separately             4 more a step
 pruning by a ball tree, scikit-learn only                                            8
-===========================================================================  ==========
+===========================================================================  ============================
 
 K is at least 64, which covers seven steps at rank 100 for holdfast's classifiers and two for scikit-learn's; longer
 chains are counted. Every certificate is of the form "``a · δ ≥ c`` is needed", so with rounding

@@ -160,7 +160,7 @@ class MarginLVQ(MetricLearner):
 
     def default_ranges(self) -> Ranges:
         """Numbers of prototypes and temperatures that did well on the paper's data sets."""
-        return {"n_proxies": [1, 2, 4, 8], "temperature": [0.25, 0.5, 1.0]}
+        return {"n_proxies": [1, 2, 4, 8, 16], "temperature": [0.25, 0.5, 1.0]}
 
     def _check(self) -> None:
         check_count("MarginLVQ", "n_proxies", self.n_proxies)
