@@ -15,6 +15,7 @@ from holdfast.certificates.threat import Threat
 from holdfast.certificates.threat_encoding import read_for
 from holdfast.certificates.training_rows import fitted_threat
 from holdfast.certificates.voting import Voter, voter_for
+from holdfast.numerics.threads import single_threaded_blas
 from holdfast.parameters import check_count, check_number
 
 DEFAULT_BUDGET = 2000  # nodes a row
@@ -128,18 +129,19 @@ def certify(
     [0.96, 0.91]
     """
     effort = _effort(method, budget, witness, memory, n_jobs, at)
-    voter = voter_for(model, reference)
-    rows = voter.check_rows(X)
-    fitted = fitted_threat(as_threat(threat, norm, lower, upper, frozen), model, reference, voter.feature_names)
-    reading = read_for(fitted, voter)
-    attacked = attacked_codes(fitted.classes, voter.classes)
-    y = None if y is None else np.asarray(y)
-    if y is not None and y.shape != (len(rows),):
-        raise ValueError(f"y must have shape ({len(rows)},); got {y.shape}.")
-    reading.check_rows(rows)
-    bounds = bracket_threat(voter, reading, rows, effort, attacked, _printer(verbose, progress))
-    radius = np.where(voter.same_as_given(X, bounds.codes), bounds.radius, 0.0)
-    adversarial, upper = _witnesses(voter, X, bounds)
+    with single_threaded_blas():  # the products of a certificate and of its checks are small
+        voter = voter_for(model, reference)
+        rows = voter.check_rows(X)
+        fitted = fitted_threat(as_threat(threat, norm, lower, upper, frozen), model, reference, voter.feature_names)
+        reading = read_for(fitted, voter)
+        attacked = attacked_codes(fitted.classes, voter.classes)
+        y = None if y is None else np.asarray(y)
+        if y is not None and y.shape != (len(rows),):
+            raise ValueError(f"y must have shape ({len(rows)},); got {y.shape}.")
+        reading.check_rows(rows)
+        bounds = bracket_threat(voter, reading, rows, effort, attacked, _printer(verbose, progress))
+        radius = np.where(voter.same_as_given(X, bounds.codes), bounds.radius, 0.0)
+        adversarial, upper = _witnesses(voter, X, bounds)
     return Certificate(
         radius, upper, adversarial, voter.classes[bounds.codes], reading.moves.norm.name,
         _units(reading.moves), y, at, reading.categories is not None, X.index if hasattr(X, "iloc") else None,
@@ -205,7 +207,7 @@ def _effort(method: str, budget, witness: bool, memory: float, n_jobs: int | Non
         warnings.warn(
             f"budget counts nodes of the search, not seconds: budget={budget} is read as {nodes} nodes.",
             FutureWarning,
-            stacklevel=3,
+            stacklevel=4,  # the caller of certify, which is decorated
         )
         budget = nodes
     check_count("certify", "budget", budget, at_least=0)
