@@ -9,6 +9,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import Normalizer
 
 from holdfast import CertifiedKNeighborsClassifier, Threat, certify
+from holdfast.certificates.voting import reference
 from tests.adversary.probes import near_boundary
 from tests.adversary.setups import quietly, sentence
 
@@ -57,6 +58,21 @@ def test_rows_changed_under_a_tree_are_refused(leaf_size):
     rows *= [5.0, 1.0, 0.1]  # scikit-learn does not copy them
     with pytest.raises(ValueError, match=r"rows|distances"):
         certify(model, X[:2])
+
+
+@pytest.mark.parametrize("name", ["predict", "predict_proba"])
+def test_a_version_that_keeps_its_labels_elsewhere_is_noticed(name, monkeypatch):
+    knows = reference._answers_with_stored_labels
+    knows.cache_clear()
+    assert knows()
+    monkeypatch.setattr(KNeighborsClassifier, name, lambda self, rows: np.eye(3) if "proba" in name else np.arange(3))
+    knows.cache_clear()
+    assert not knows()
+    asked = []
+    monkeypatch.setattr(reference, "_ask_labels", lambda *given: asked.append(given))
+    reference.stored_points(KNeighborsClassifier(1).fit(X, y), plain=True)
+    assert len(asked) == 1
+    knows.cache_clear()
 
 
 def test_several_outputs_are_refused_and_sparse_weights_are_not():

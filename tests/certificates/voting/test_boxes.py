@@ -5,7 +5,7 @@ import pytest
 from sklearn.neighbors import BallTree, KDTree, KNeighborsClassifier
 
 from holdfast import certify
-from holdfast.certificates.voting.boxes import boxes_hold
+from holdfast.certificates.voting.boxes import boxes_hold, measures_euclidean
 
 
 class Stored:
@@ -94,3 +94,22 @@ def test_a_point_that_left_its_box_after_fit_is_refused():
         certify(model, points[:5])
     points[17] -= [4.0, 0.0]
     np.testing.assert_allclose(certify(model, points[:5]).radius, before, rtol=1e-6)
+
+
+@pytest.mark.parametrize("metric", ["manhattan", "chebyshev", "minkowski"])
+def test_only_a_tree_of_the_euclidean_distance_is_taken_for_one(metric):
+    points = np.random.default_rng(0).normal(size=(60, 2))
+    assert measures_euclidean(KDTree(points))
+    options = {"p": 3} if metric == "minkowski" else {}
+    assert not measures_euclidean(KDTree(points, metric=metric, **options))
+    assert not measures_euclidean(BallTree(points))
+    assert not measures_euclidean(None)
+
+
+def test_a_tree_of_another_metric_behind_a_euclidean_name_is_refused():
+    rng = np.random.default_rng(0)
+    points, y = rng.normal(size=(200, 3)), rng.integers(2, size=200)
+    model = KNeighborsClassifier(1, p=1, algorithm="kd_tree").fit(points, y).set_params(p=2)
+    model.effective_metric_ = "euclidean"
+    with pytest.raises(ValueError, match="distances"):
+        certify(model, points[:5])

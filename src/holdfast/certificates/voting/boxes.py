@@ -3,7 +3,10 @@
 from typing import Any
 
 import numpy as np
+from sklearn.metrics import DistanceMetric
 from sklearn.neighbors import KDTree
+
+_EUCLIDEAN = type(DistanceMetric.get_metric("euclidean"))
 
 
 def boxes_hold(tree: Any, points: np.ndarray) -> bool:
@@ -40,3 +43,10 @@ def boxes_hold(tree: Any, points: np.ndarray) -> bool:
     rows = data[order]
     least, most = (reduce.reduceat(rows, start[leaves], axis=0) for reduce in (np.minimum, np.maximum))
     return bool((low[leaves] <= least).all() and (most <= high[leaves]).all())
+
+
+def measures_euclidean(tree: Any) -> bool:
+    """True if the metric that a ``KDTree`` keeps, by which it searches, is known to be the Euclidean distance."""
+    return type(tree) in (KDTree,) and [
+        type(part) for part in tree.__getstate__() if isinstance(part, DistanceMetric)
+    ] == [_EUCLIDEAN]

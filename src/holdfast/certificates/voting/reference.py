@@ -1,7 +1,8 @@
 """Check that the reference rows given for scikit-learn's k-NN are the rows it votes with."""
 
 from copy import copy
-from typing import Any
+from functools import cache
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.neighbors import KNeighborsClassifier, RadiusNeighborsClassifier
@@ -9,7 +10,7 @@ from sklearn.utils import check_array
 
 from holdfast.certificates.folding import Fold
 from holdfast.certificates.rounding import UNIT_ROUNDOFF
-from holdfast.certificates.voting.boxes import boxes_hold
+from holdfast.certificates.voting.boxes import boxes_hold, measures_euclidean
 from holdfast.numerics.frames import precisions, with_names
 
 _SAMPLE = 24  # rows that are looked up in the model where all of its points can be read
@@ -18,6 +19,7 @@ _SAMPLE = 24  # rows that are looked up in the model where all of its points can
 _ROUNDINGS = 32.0
 # A distance of 0 may come out as this fraction of the magnitudes, where it is the root of ‖u‖² − 2u·z + ‖z‖².
 _BLUR = 1e-7
+_SMALLEST, _LARGEST = 1e-100, 1e100  # lengths whose squares, and differences of squares, are ordinary numbers
 _NEAREST, _DISTANCES = (
     4,
     1e-11,
@@ -57,14 +59,32 @@ def shows_points(knn: KNeighborsClassifier) -> bool:
     return _stored(knn)[0] is not None
 
 
-def stored_points(knn, passed: bool = False, plain: bool = False) -> tuple[np.ndarray, np.ndarray]:
+class Stored(NamedTuple):
+    """What a model of scikit-learn votes with.
+
+    Attributes
+    ----------
+    points : ndarray of shape (n, r)
+    codes : int ndarray of shape (n,)
+        Class codes of the points.
+    nearest : bool
+        Whether the model is proven to find the points that are nearest in the Euclidean distance: no distance need be
+        asked.
+    """
+
+    points: np.ndarray
+    codes: np.ndarray
+    nearest: bool
+
+
+def stored_points(knn, passed: bool = False, plain: bool = False) -> Stored:
     """The points and class codes that the model votes with, as this version of scikit-learn stores them.
 
     They are no public attribute, so they are looked up in the model (``kneighbors``, ``predict``): the nearest point of
     a point must be itself, with its label. In a tree every point is looked up, because its nodes may be those of other
-    points, unless its boxes can be read and hold its points; for a brute-force search the labels of a sample are
-    enough. Distances are checked by :func:`check_distances`. Where the points cannot be read, ``reference`` must be
-    given.
+    points, unless its boxes can be read and hold its points. A model that searches all points, or whose boxes hold
+    them, is asked for the labels of a sample, unless it is known to answer with those it stores. Distances are checked
+    by :func:`check_distances`. Where the points cannot be read, ``reference`` must be given.
 
     Parameters
     ----------
@@ -83,15 +103,19 @@ def stored_points(knn, passed: bool = False, plain: bool = False) -> tuple[np.nd
     refuse_single_precision("The model's own rows", points)
     points = check_array(points, dtype=np.float64)
     if passed:
-        return points, codes
+        return Stored(points, codes, True)
     size = np.linalg.norm(points, axis=1) + 1e-300
+    tree, method = getattr(knn, "_tree", None), getattr(knn, "_fit_method", None)
     if isinstance(knn, RadiusNeighborsClassifier):
         _ask_within(knn, points, size)
-    elif getattr(knn, "_fit_method", None) == "brute" or (plain and boxes_hold(getattr(knn, "_tree", None), points)):
-        _ask_labels(copy(knn).set_params(n_neighbors=1), points, knn.classes_[codes], size)
-    else:
+        return Stored(points, codes, False)
+    in_boxes = plain and method == "kd_tree" and boxes_hold(tree, points)
+    if not (in_boxes or method == "brute"):
         _ask_model(knn, points, knn.classes_[codes], size)
-    return points, codes
+    elif not (plain and _answers_with_stored_labels()):
+        _ask_labels(copy(knn).set_params(n_neighbors=1), points, knn.classes_[codes], size)
+    ordinary = _SMALLEST < float(size.max()) < _LARGEST
+    return Stored(points, codes, in_boxes and ordinary and measures_euclidean(tree))
 
 
 def _sample(n: int) -> np.ndarray:
@@ -156,6 +180,20 @@ def _ask_model(knn, mapped: np.ndarray, labels: np.ndarray, size: np.ndarray) ->
     wrong = np.asarray(nearest.predict(with_names(mapped, knn))) != labels[index]
     if wrong.any():
         _refuse_labels(int(wrong.sum()), int(index[np.argmax(wrong)]))
+
+
+@cache
+def _answers_with_stored_labels() -> bool:
+    """True if this version of scikit-learn predicts with the labels that a model stores: other ones, other answers."""
+    rows = [[0.0], [1.0], [2.0]]
+    for method in ("brute", "kd_tree"):
+        knn = KNeighborsClassifier(1, algorithm=method).fit(rows, [0, 1, 2])
+        for codes in ([2, 0, 1], [1, 1, 0]):
+            knn._y = np.array(codes)
+            answers = knn.predict(rows), knn.predict_proba(rows).argmax(axis=1)
+            if not all(np.array_equal(answer, codes) for answer in answers):
+                return False
+    return True
 
 
 def _ask_labels(nearest, points: np.ndarray, labels: np.ndarray, size: np.ndarray) -> None:

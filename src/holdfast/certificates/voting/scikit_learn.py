@@ -70,17 +70,18 @@ def read_nearest(model, last: KNeighborsClassifier, steps: Fold, n_features: int
     checked = None if reference is None else check_reference(last, reference, steps, n_features)
     if checked is None or shows_points(last):  # the model's own points, to the last bit
         passed = (digest := fingerprint(last)) in _PASSED
-        points, codes = stored_points(last, passed, plain=digest is not None)
+        points, codes, nearest = stored_points(last, passed, plain=digest is not None)
         mapped, scale = _in_space(points, metric.map)
     else:
-        passed, digest = False, None
+        passed, digest, nearest = False, None, False
         rows, labels = checked
         codes = np.searchsorted(last.classes_, labels)
         points, mapped, scale = steps(rows), chain(rows), float(chain.sizes(rows).max())
     weighted = last.weights == "distance" and k > 1  # one neighbour wins whatever it weighs
     if metric.p == 2 and not weighted:
         if not passed:
-            check_distances(last, points, mapped, scale)
+            if not (nearest and metric.map is None):
+                check_distances(last, points, mapped, scale)
             _PASSED.add(digest)
         return NeighborVoter(model, chain, last.classes_, n_features, mapped, codes, k, "lowest", False, scale)
     _compare_distances(last, points, mapped, metric.p, scale)
@@ -103,7 +104,7 @@ def read_within(model, last: RadiusNeighborsClassifier, steps: Fold, n_features:
         )
     if reference is not None:
         raise ValueError("A RadiusNeighborsClassifier is certified with its own rows: leave out reference.")
-    points, codes = stored_points(last)
+    points, codes, _ = stored_points(last)
     chain = steps if metric.map is None else steps.then(metric.map)
     mapped, scale = _in_space(points, metric.map)
     _compare_distances(last, points, mapped, metric.p, scale)
