@@ -8,6 +8,9 @@ import pytest
 from hypothesis import settings
 from sklearn.preprocessing import StandardScaler, normalize
 
+from holdfast.search import robust_classifier
+from tests.sizes import FULL
+
 settings.register_profile("holdfast", deadline=None, derandomize=True, max_examples=20)
 settings.load_profile("holdfast")
 
@@ -23,6 +26,17 @@ def folder() -> Path | None:
     if os.environ.get("CI") == "true":
         pytest.fail("HOLDFAST_DATA names no folder; in CI the data sets must be there.")
     return None
+
+
+@pytest.fixture(scope="session", autouse=True)
+def folds_are_made_once():
+    """Searches of few rows make their folds once here, and three times at full size: a third of the time."""
+    if FULL:
+        yield
+        return
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(robust_classifier, "_REPEATS", 1)
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -34,7 +34,7 @@ def folder(tmp_path_factory):
     frame.to_csv(folder / "flowers.csv", index=False)
     frame.drop(columns="kind").head(20).bfill().to_csv(folder / "new.csv", index=False)
     options = ("--target", "kind", "--draws", 2, "--budget", 200, "--explain", 3, "--out", "result")
-    done = start("audit", "flowers.csv", *options, cwd=folder)
+    done = run("audit", "flowers.csv", *options, cwd=folder)
     (folder / "printed.txt").write_text(done.stdout)
     assert all(line.endswith(" s)") for line in done.stderr.splitlines())  # at most signs of life
     return folder

@@ -9,6 +9,7 @@ _DUAL = {2.0: "euclidean", np.inf: "cityblock", 1.0: "chebyshev"}  # norm of the
 # Prototypes of two classes that coincide are treated as this far apart, as a share of the longest row or of the largest
 # distance between prototypes: margins and gradients stay finite, and squared distances are exact to about 1e-16 only.
 _MIN_GAP = 1e-9
+_CANCELS = 1e-8  # a squared distance below this share of the largest squared length has lost half of its digits
 _BLOCK = 4_000_000  # distances computed at once: 32 MB
 
 
@@ -41,7 +42,7 @@ class PrototypeMargins:
 
     def measure(self, A: np.ndarray) -> np.ndarray:
         """The margins for prototypes A, of shape (n_samples,); the next call overwrites them."""
-        lengths = cdist(A, A, self._dual)
+        lengths = _distances(A) if self._dual == "euclidean" else cdist(A, A, self._dual)
         self._A, self._lengths = A, np.maximum(lengths, max(_MIN_GAP * lengths.max(), self._min_gap))
         squares, n_rows = np.einsum("mp,mp->m", A, A), max(1, _BLOCK // len(A))
         for start in range(0, len(self.X), n_rows):
@@ -61,6 +62,10 @@ class PrototypeMargins:
         scaled = weights / self._lengths[self._rivals, self._targets]  # weights_i / s_i
         G, pair_sums = np.zeros_like(self._A), np.zeros_like(self._lengths)
         add_borders(self.X, self._A, scaled, self._margins, self._rivals, self._targets, G, pair_sums)
+        if self._dual == "euclidean":  # Σ_lj pair_sums_lj (a_l − a_j)/s_lj off the row of l, and on that of j
+            shares = pair_sums / self._lengths
+            shares += shares.T
+            return G + (shares @ self._A - shares.sum(axis=1)[:, None] * self._A)
         l, j = np.nonzero(pair_sums)
         through_length = pair_sums[l, j, None] * self._length_gradients(l, j)
         np.subtract.at(G, l, through_length)
@@ -68,16 +73,24 @@ class PrototypeMargins:
         return G
 
     def _length_gradients(self, l: np.ndarray, j: np.ndarray) -> np.ndarray:
-        """``∂‖v‖*/∂v`` at the differences ``v = a_l − a_j``."""
+        """``∂‖v‖*/∂v`` at the differences ``v = a_l − a_j``, where the dual norm is L1 or L∞."""
         v = self._A[l] - self._A[j]
-        if self._dual == "euclidean":
-            return v / self._lengths[l, j, None]
         if self._dual == "cityblock":
             return np.sign(v)
         rows, largest = np.arange(len(v)), np.abs(v).argmax(axis=1)
         out = np.zeros_like(v)
         out[rows, largest] = np.sign(v[rows, largest])
         return out
+
+
+def _distances(A: np.ndarray) -> np.ndarray:
+    """``‖a_l − a_j‖`` of all pairs of rows: by products, and again by differences where these cancel."""
+    squares = np.einsum("mp,mp->m", A, A)
+    D = squares[:, None] - 2.0 * (A @ A.T) + squares
+    l, j = np.nonzero(D < _CANCELS * squares.max())
+    v = A[l] - A[j]
+    D[l, j] = np.einsum("np,np->n", v, v)
+    return np.sqrt(D)
 
 
 @entry
