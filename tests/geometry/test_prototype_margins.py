@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 from scipy.optimize import approx_fprime
+from scipy.spatial.distance import cdist
 
 from holdfast import CertifiedPrototypeClassifier
-from holdfast.geometry.prototype_margins import PrototypeMargins
+from holdfast.geometry.prototype_margins import PrototypeMargins, _distances
 from holdfast.learners import MetricLearner
 
 NORMS = {2: 2, np.inf: 1, 1: np.inf}  # of moves, and the dual
@@ -43,6 +44,14 @@ def test_margins_are_as_defined(norm, seed):
             for a in A[labels != code]
         ]
         assert m == pytest.approx(min(borders), rel=1e-9, abs=1e-12)
+
+
+@pytest.mark.parametrize("apart", [1.0, 1e-3, 2e-4, 1e-4, 1e-5, 1e-8, 1e-12, 0.0])
+def test_distances_of_prototypes_where_products_cancel(apart):
+    rng = np.random.default_rng(0)
+    A = rng.normal(size=(6, 4))
+    A = np.vstack([A, A + apart * rng.normal(size=A.shape)])
+    np.testing.assert_allclose(_distances(A), cdist(A, A), rtol=1e-7, atol=0)
 
 
 @pytest.mark.parametrize("norm", NORMS)
