@@ -86,12 +86,11 @@ class PrototypeMargins:
 def _distances(A: np.ndarray) -> np.ndarray:
     """``‖a_l − a_j‖`` of all pairs of rows: by products, and again by differences where these cancel."""
     squares = np.einsum("mp,mp->m", A, A)
-    D = squares[:, None] - 2.0 * (A @ A.T) + squares
-    limit = _CANCELS * float(squares.max())
-    l, j = np.nonzero(D < limit)
+    found = squares[:, None] - 2.0 * (A @ A.T) + squares
+    l, j = np.nonzero(found < _CANCELS * squares.max())
     v = A[l] - A[j]
-    D[l, j] = np.einsum("np,np->n", v, v)
-    return np.sqrt(D)
+    found[l, j] = np.einsum("np,np->n", v, v)
+    return np.sqrt(found)
 
 
 @entry
