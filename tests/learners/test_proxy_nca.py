@@ -92,7 +92,7 @@ def test_prototypes_predict(loss, solver, data):
 
 def test_a_vanishing_perturbation_recovers_the_method(data):
     X, y = data
-    plain = ProxyNCA(temperature=10.0, random_state=0).fit(X, y)
+    plain = ProxyNCA(temperature=10.0, random_state=0, perturbation=None).fit(X, y)
     loss = ProxyNCA(temperature=10.0, random_state=0, perturbation=Perturbation(weight=1e-14)).fit(X, y)
     assert loss.objective_[-1] == pytest.approx(plain.objective_[-1], abs=1e-3)
 
@@ -109,6 +109,22 @@ def test_the_perturbation_loss_enlarges_margins():
         return np.minimum(adversarial_margin(M, X, A[y], A[other]), 0.3).mean()
 
     assert short(Perturbation(tau=0.3, weight=100.0)) > short(None)
+
+
+@pytest.mark.parametrize("length", [1e-3, 1.0, 700.0])
+def test_the_default_loss_has_the_scale_of_the_rows(length, data):
+    X, y = data
+    unit, other = (ProxyNCA(n_proxy_steps=0, random_state=0).fit(X * s, y).perturbation_ for s in (1.0, length))
+    assert 0.05 < unit.tau < 1.0
+    assert unit.weight * unit.tau**2 == pytest.approx(0.3)
+    assert other.tau == pytest.approx(unit.tau * length, rel=1e-6)
+    assert other.weight * other.tau**2 == pytest.approx(0.3)
+    assert ProxyNCA(perturbation=None, n_proxy_steps=0).fit(X, y).perturbation_ is None
+
+
+def test_the_default_loss_needs_margins():
+    X = np.tile([[1.0, 0.0], [0.0, 1.0]], (10, 1))  # both classes have the same rows
+    assert ProxyNCA(random_state=0).fit(X, np.repeat([0, 1], 10)).perturbation_ is None
 
 
 def test_proxies_rest_after_their_steps(data):

@@ -82,7 +82,7 @@ def test_every_method_has_ranges_that_work(name, data):
     X, y = data
     base, _, loss = name.partition("-")
     learner = getattr(learners, base)()
-    if loss or base == "LMNN":
+    if loss or base in ("LMNN", "ProxyNCA"):
         learner.set_params(perturbation=Perturbation() if loss else None)
     if "random_state" in learner.get_params():
         learner.set_params(random_state=0)

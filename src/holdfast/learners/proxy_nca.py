@@ -11,6 +11,7 @@ from holdfast.backends import ProxySums, backend_for
 from holdfast.constraints import class_proxies
 from holdfast.learners.alternating_run import AlternatingRun
 from holdfast.learners.base import MetricLearner
+from holdfast.learners.default_loss import default_proxy_loss
 from holdfast.learners.failures import explained_failures
 from holdfast.learners.minimise import metric_space, minimise
 from holdfast.learners.proxy_loss import ProxyLoss
@@ -42,12 +43,14 @@ class ProxyNCA(MetricLearner):
 
     Parameters
     ----------
-    n_proxies : int, default=3
+    n_proxies : int, default=10
         Proxies per class; they start at the centres of k-means. A class with fewer distinct rows has fewer.
-    temperature : float, default=0.1
+    temperature : float, default=0.2
         T, for rows of unit length.
-    perturbation : Perturbation or None, default=None
-        The loss that enlarges the adversarial margin.
+    perturbation : Perturbation, "auto" or None, default="auto"
+        The loss that enlarges the adversarial margin. "auto" is a small one whose scale is taken from the data (see
+        :func:`~holdfast.learners.default_loss.default_proxy_loss`): few rows do not determine a metric and many
+        proxies without it. None is ProxyNCA++ as it was published.
     normalize : bool, default=True
         Whether rows and proxies are scaled to a common length, which is the mean length of the rows (1, if
         they have unit length already: then nothing happens to the rows). If not, both are taken as they
@@ -70,6 +73,8 @@ class ProxyNCA(MetricLearner):
     prototype_labels_ : ndarray of shape (n_prototypes,)
         Their classes, as labels.
     classes_ : ndarray of shape (n_classes,)
+    perturbation_ : Perturbation or None
+        The perturbation loss that was used.
     components_, objective_, n_iter_, n_evaluations_, n_features_in_, feature_names_in_
         As for :class:`~holdfast.LMNN`; steps of M and of the proxies count alike.
 
@@ -93,9 +98,9 @@ class ProxyNCA(MetricLearner):
 
     def __init__(
         self,
-        n_proxies: int = 3,
-        temperature: float = 0.1,
-        perturbation=None,
+        n_proxies: int = 10,
+        temperature: float = 0.2,
+        perturbation="auto",
         normalize: bool = True,
         n_proxy_steps: int = 200,
         solver=None,
@@ -138,7 +143,6 @@ class ProxyNCA(MetricLearner):
         self.classes_ = rows.classes
         if self.classes_.size < 2:
             raise ValueError(f"The target has only one class ({self.classes_[0]!r}): there is nothing to separate.")
-        B = slope_matrix_for(self.perturbation, rows)
         lengths, squares, not_unit = rows.sum(_lengths)
         if not np.isfinite(lengths) or 0.0 < squares / n < _MIN_MEAN_SQUARE:
             raise ValueError(
@@ -146,17 +150,21 @@ class ProxyNCA(MetricLearner):
                 "squares their lengths; bring the features to an ordinary scale, for example with StandardScaler."
             )
         length = lengths / n or 1.0
-        temperature = self.temperature
-        if not self.normalize:
-            temperature *= squares / n or 1.0
-        elif not_unit:
-            # Learned at unit length, where a margin r of the inputs is r/length.
-            rows = rows.map(_to_unit_length)
-            B = (np.eye(p) if B is None else B) / length**2
+        rescaled = bool(
+            self.normalize and not_unit
+        )  # learned at unit length, where a margin r of the inputs is r/length
+        given, rows = rows, rows.map(_to_unit_length) if rescaled else rows
         X, codes = rows.sample(_SAMPLE_SIZE, self.random_state)
         _warn_if_all_equal(X, self.normalize)
         start, labels = class_proxies(X, codes, self.n_proxies, self.random_state)
-        loss = ProxyLoss(ProxySoftmax(temperature), self.perturbation, self.normalize, n)
+        temperature = self.temperature * (1.0 if self.normalize else squares / n or 1.0)
+        self.perturbation_ = self.perturbation
+        if isinstance(self.perturbation, str):  # "auto"
+            self.perturbation_ = default_proxy_loss(X, codes, start, labels, length if rescaled else 1.0)
+        B = slope_matrix_for(self.perturbation_, given)
+        if rescaled:
+            B = (np.eye(p) if B is None else B) / length**2
+        loss = ProxyLoss(ProxySoftmax(temperature), self.perturbation_, self.normalize, n)
         with single_threaded_blas(), explained_failures("ProxyNCA"), rows.proxies(labels, B, self.n_jobs) as geometry:
             M, A = self._alternate(solver, loss, geometry, start, p)
         self.prototypes_ = length * loss.scaled(A) if self.normalize else A
@@ -167,7 +175,9 @@ class ProxyNCA(MetricLearner):
     def default_ranges(self) -> Ranges:
         """The paper's ranges."""
         own: Ranges = {"temperature": powers_of_ten(-2, 2), "n_proxies": [1, 2, 3, 5, 10]}
-        return own if self.perturbation is None else {**own, **TAU, "perturbation__weight": powers_of_ten(-2, 2)}
+        if self.perturbation is None or isinstance(self.perturbation, str):
+            return own
+        return {**own, **TAU, "perturbation__weight": powers_of_ten(-2, 2)}
 
     def _alternate(self, solver: Solver, loss: ProxyLoss, geometry: ProxySums, A: np.ndarray, p: int):
         """Learn M and the proxies in turn, then M alone; set the attributes that describe the run."""
@@ -208,7 +218,7 @@ class ProxyNCA(MetricLearner):
         check_count("ProxyNCA", "n_proxies", self.n_proxies)
         check_count("ProxyNCA", "n_proxy_steps", self.n_proxy_steps, at_least=0)
         ProxySoftmax(self.temperature).check()
-        check_perturbation(self.perturbation)
+        check_perturbation(self.perturbation, takes_auto=True)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

@@ -27,7 +27,7 @@ SPACES: dict[str, Stages] = {
     "SCML": SCML().default_ranges(),
     "SCML-PL": SCML(perturbation=_PL).default_ranges(),
     "MarginLVQ": MarginLVQ().default_ranges(),
-    "ProxyNCA": ProxyNCA().default_ranges(),
+    "ProxyNCA": ProxyNCA(perturbation=None).default_ranges(),
     "ProxyNCA-PL": ProxyNCA(perturbation=_PL).default_ranges(),
     "LogDetLMNN": LogDetLMNN().default_ranges(),
     "LogDetLMNN-PL": LogDetLMNN(perturbation=_PL).default_ranges(),
