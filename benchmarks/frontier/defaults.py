@@ -31,6 +31,7 @@ from holdfast import (
     Euclidean,
     FixedMetric,
     LogDetLMNN,
+    MarginLVQ,
     MultiPass,
     Perturbation,
     ProxyNCA,
@@ -76,6 +77,9 @@ METHODS = {
     "AML()": AML(),
     "ProxyNCA()": ProxyNCA(random_state=0),  # votes by its prototypes
     "ProxyNCA(), 3 neighbours": ProxyNCA(random_state=0),
+    "ProxyNCA(3, 0.1), no loss": ProxyNCA(3, 0.1, None, random_state=0),
+    "ProxyNCA(3, 0.1), no loss, 3 neighbours": ProxyNCA(3, 0.1, None, random_state=0),
+    "MarginLVQ()": MarginLVQ(random_state=0),
 }
 PEERS = ("pylmnn", "scikit-learn NCA")
 
@@ -92,7 +96,7 @@ def measure(method: str, part: Part) -> dict:
         learner = made(part.X_train, part.y_train) if callable(made) else clone(made)
         learner.fit(part.X_train, part.y_train)
     seconds = time.perf_counter() - began
-    if method == "ProxyNCA()":
+    if isinstance(learner, ProxyNCA | MarginLVQ) and "neighbours" not in method:
         voter = CertifiedPrototypeClassifier(learner)
     elif isinstance(learner, ProxyNCA):  # its metric alone
         voter = CertifiedKNeighborsClassifier(FixedMetric(learner.components_.T @ learner.components_), 3)
