@@ -105,7 +105,7 @@ def nearest_borders(D, lengths, codes, labels, margins, rivals, targets):
     D : ndarray of shape (n, m)
         Squared distances of rows to prototypes.
     lengths : ndarray of shape (m, m)
-        ``‖a_l − a_j‖*``, none zero.
+        ``‖a_l − a_j‖*``, symmetric, none zero.
     codes, labels : int ndarrays of shapes (n,) and (m,)
         Class codes of rows and prototypes.
     margins : ndarray of shape (n,)
@@ -126,7 +126,7 @@ def nearest_borders(D, lengths, codes, labels, margins, rivals, targets):
             l = rival if step == 0 else step - 1
             if labels[l] == codes[i] or (step > 0 and l == rival):
                 continue
-            largest, of_l = (D[i, l] - D[i, own]) / (2.0 * lengths[l, own]), own
+            largest, of_l = (D[i, l] - D[i, own]) / (2.0 * lengths[own, l]), own
             for j in range(D.shape[1]):
                 if largest >= smallest:
                     break
