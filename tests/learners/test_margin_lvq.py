@@ -133,7 +133,7 @@ def test_classes_with_the_same_centre_warn():
     X, y = [[0.0, 0.0], [1.0, 1.0], [0.0, 1.0], [1.0, 0.0]], [0, 0, 1, 1]
     with pytest.warns(ConvergenceWarning, match="Raise n_proxies"):
         fitted = MarginLVQ(1, random_state=0).fit(X, y)
-    assert fitted.radius_ == pytest.approx(np.sqrt(0.5))  # the mean length; no row has a margin to take the median of
+    assert fitted.radius_ == pytest.approx(np.sqrt(0.5) / 4)  # of the mean length: no row has a margin
     clf = CertifiedPrototypeClassifier(MarginLVQ(2, random_state=0)).fit(X, y)
     assert clf.score(X, y) == 1
 
