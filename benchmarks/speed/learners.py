@@ -1,4 +1,4 @@
-"""Every learner at its defaults: seconds and peak memory of a fit, each in a fresh process on one thread.
+"""Every learner, most at their defaults: seconds and peak memory of a fit, each in a fresh process on one thread.
 
 ``python -m benchmarks.speed.learners`` prints the table and writes ``results/learners.csv``, from which the
 documentation page "Which learner for my data" takes its tables. The peer is scikit-learn's NCA.
@@ -17,6 +17,7 @@ COLUMNS = ["problem", "learner", "seconds", "peak_mb", "base_mb", "accuracy", "n
 _PL = {"tau": 0.2, "weight": 20.0}  # rows have unit length
 _ONE = {"n_jobs": 1}
 _SEEDED = {**_ONE, "random_state": 0}
+_PROXIES = {"learner": "ProxyNCA", "n_proxies": 3, "temperature": 0.1}
 
 # What the tables call it -> (peer, settings).
 LEARNERS: dict[str, tuple[str, dict[str, Any]]] = {
@@ -26,8 +27,8 @@ LEARNERS: dict[str, tuple[str, dict[str, Any]]] = {
     "Reduced LMNN": ("holdfast-learner", {"learner": "Reduced"}),  # behind a PCA that keeps 95 % of the variance
     "SCML": ("holdfast-learner", {"learner": "SCML", **_SEEDED}),
     "SCML-PL": ("holdfast-learner", {"learner": "SCML", "perturbation": _PL, **_SEEDED}),
-    "ProxyNCA": ("holdfast-learner", {"learner": "ProxyNCA", **_SEEDED}),
-    "ProxyNCA-PL": ("holdfast-learner", {"learner": "ProxyNCA", "perturbation": _PL, **_SEEDED}),
+    "ProxyNCA": ("holdfast-learner", {**_PROXIES, "perturbation": None, **_SEEDED}),
+    "ProxyNCA-PL": ("holdfast-learner", {**_PROXIES, "perturbation": _PL, **_SEEDED}),
     "LogDetLMNN": ("holdfast-learner", {"learner": "LogDetLMNN", **_ONE}),
     "CappedTraceLMNN": ("holdfast-learner", {"learner": "CappedTraceLMNN", **_ONE}),
     "SpectralNormLMNN": ("holdfast-learner", {"learner": "SpectralNormLMNN", **_ONE}),
