@@ -19,7 +19,7 @@ REASONS = [
     Reason("ecoli", "PNCA-PL", "anisotropic_gaussian_snr5", _ACCURACY),
     Reason(
         "ecoli", "PNCA-PL", "adversarial_l2_0.2",
-        "folds choose the weight by clean accuracy, among 10 of 50 draws: the 12 rounds with a weight of 1 or more have "
+        "folds choose the weight by clean accuracy, among 10 of 50 draws: the 12 rounds with weights of 1 or more have "
         "76.8, the 8 with a smaller one 58.4",
     ),
     Reason("sonar", "LMNN", "adversarial_l2_0.2", "another solver: the authors ran Weinberger's code (FINDINGS 6)"),
