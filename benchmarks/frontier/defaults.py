@@ -77,8 +77,8 @@ METHODS = {
     "AML()": AML(),
     "ProxyNCA()": ProxyNCA(random_state=0),  # votes by its prototypes
     "ProxyNCA(), 3 neighbours": ProxyNCA(random_state=0),
-    "ProxyNCA(3, 0.1), no loss": ProxyNCA(3, 0.1, None, random_state=0),
-    "ProxyNCA(3, 0.1), no loss, 3 neighbours": ProxyNCA(3, 0.1, None, random_state=0),
+    "ProxyNCA(3, 0.1), no loss": ProxyNCA(3, 0.1, None, True, random_state=0),
+    "ProxyNCA(3, 0.1), no loss, 3 neighbours": ProxyNCA(3, 0.1, None, True, random_state=0),
     "MarginLVQ()": MarginLVQ(random_state=0),
 }
 PEERS = ("pylmnn", "scikit-learn NCA")

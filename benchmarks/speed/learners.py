@@ -17,7 +17,7 @@ COLUMNS = ["problem", "learner", "seconds", "peak_mb", "base_mb", "accuracy", "n
 _PL = {"tau": 0.2, "weight": 20.0}  # rows have unit length
 _ONE = {"n_jobs": 1}
 _SEEDED = {**_ONE, "random_state": 0}
-_PROXIES = {"learner": "ProxyNCA", "n_proxies": 3, "temperature": 0.1}
+_PROXIES = {"learner": "ProxyNCA", "n_proxies": 3, "temperature": 0.1, "normalize": True}
 
 # What the tables call it -> (peer, settings).
 LEARNERS: dict[str, tuple[str, dict[str, Any]]] = {

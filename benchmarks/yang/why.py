@@ -47,7 +47,10 @@ def proxies() -> Named:
     """PNCA by the paper's schedule, where T limits how far it gets, and by L-BFGS, where T is a scale of M alone."""
     for name, solver in (("schedule", ProjectedGradient()), ("L-BFGS", LBFGS())):
         for temperature in (1.0, 100.0):
-            yield f"PNCA T = {temperature:g}, {name}", ProxyNCA(3, temperature, None, solver=solver, random_state=0)
+            yield (
+                f"PNCA T = {temperature:g}, {name}",
+                ProxyNCA(3, temperature, None, True, solver=solver, random_state=0),
+            )
 
 
 def drift() -> Named:

@@ -5,11 +5,11 @@ from itertools import count
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.datasets import load_wine, make_blobs
+from sklearn.datasets import load_iris, load_wine, make_blobs
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.preprocessing import StandardScaler, normalize
 
-from holdfast import Perturbation, ProxyNCA
+from holdfast import CertifiedPrototypeClassifier, Perturbation, ProxyNCA
 from holdfast.geometry import ProxyGeometry, adversarial_margin
 from holdfast.learners.proxy_loss import ProxyLoss
 from holdfast.solvers import ProjectedGradient
@@ -81,7 +81,7 @@ def test_no_temperature_overflows(temperature):
 def test_prototypes_predict(loss, solver, data):
     X, y = data
     names = np.array(["barolo", "grignolino", "barbera"])[y]
-    pnca = ProxyNCA(n_proxies=2, perturbation=loss, solver=solver, random_state=0).fit(X, names)
+    pnca = ProxyNCA(2, perturbation=loss, normalize=True, solver=solver, random_state=0).fit(X, names)
     assert pnca.prototypes_.shape == (6, 13)
     assert sorted(pnca.prototype_labels_) == sorted(np.repeat(np.unique(names), 2))
     np.testing.assert_allclose(np.linalg.norm(pnca.prototypes_, axis=1), 1)
@@ -129,7 +129,7 @@ def test_the_default_loss_needs_margins():
 
 def test_proxies_rest_after_their_steps(data):
     X, y = data
-    still = ProxyNCA(n_proxies=1, n_proxy_steps=0, random_state=0).fit(X, y)
+    still = ProxyNCA(n_proxies=1, n_proxy_steps=0, normalize=True, random_state=0).fit(X, y)
     means = np.array([X[y == c].mean(axis=0) for c in range(3)])
     np.testing.assert_allclose(still.prototypes_, normalize(means), atol=1e-9)
     seen = []
@@ -145,13 +145,28 @@ def test_other_lengths_of_rows(loss, data):
         """Twenty steps on rows of length s; later, at the kinks of the loss, paths part."""
         told = count()
         perturbation = Perturbation(0.2 * s, 1 / s**2) if loss else None
-        return ProxyNCA(1, perturbation=perturbation, random_state=0, callback=lambda _: next(told) == 20).fit(X * s, y)
+        learner = ProxyNCA(1, perturbation=perturbation, normalize=True, random_state=0)
+        return learner.set_params(callback=lambda _: next(told) == 20).fit(X * s, y)
 
     unit, long = early(1), early(8)
     np.testing.assert_allclose(long.objective_, unit.objective_, rtol=1e-6)
     np.testing.assert_allclose(long.prototypes_, 8 * unit.prototypes_, rtol=1e-4, atol=1e-4)
-    free = ProxyNCA(n_proxies=1, normalize=False, random_state=0).fit(X * 7, y)
+    free = ProxyNCA(n_proxies=1, random_state=0).fit(X * 7, y)
     assert np.ptp(np.linalg.norm(free.prototypes_, axis=1)) > 1e-3
+
+
+@pytest.mark.parametrize("normalize", [False, True])
+def test_the_default_loss_at_both_lengths(normalize, data):
+    X, y = data
+    unit, long = (ProxyNCA(normalize=normalize, n_proxy_steps=0, random_state=0).fit(X * s, y) for s in (1.0, 64.0))
+    assert long.perturbation_.tau == pytest.approx(64 * unit.perturbation_.tau, rel=1e-6)
+    np.testing.assert_allclose(long.prototypes_, 64 * unit.prototypes_, rtol=1e-4, atol=1e-4)
+
+
+def test_prototypes_vote_on_rows_of_any_length():
+    X, y = load_iris(return_X_y=True)
+    clf = CertifiedPrototypeClassifier(ProxyNCA(random_state=0)).fit(X - X.mean(axis=0), y)
+    assert clf.score(X - X.mean(axis=0), y) > 0.95
 
 
 @pytest.mark.parametrize(

@@ -26,4 +26,4 @@ def make_lmnn_pl(radius: float, seed: int) -> Tuned:
 
 def make_pnca_pl(radius: float, seed: int) -> Tuned:
     """Prototypes with the perturbation loss."""
-    return Tuned(ProxyNCA(3, 0.1, Perturbation()), n_draws=_DRAWS, random_state=seed)
+    return Tuned(ProxyNCA(3, 0.1, Perturbation(), normalize=True), n_draws=_DRAWS, random_state=seed)

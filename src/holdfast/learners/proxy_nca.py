@@ -33,10 +33,10 @@ class ProxyNCA(MetricLearner):
     """``1/n Σ_i −log p(class of i) + weight · perturbation``, over M and proxies, in turn.
 
     ``p`` is a softmax over all proxies of ``−d²_M(x_i, a_k)/T``: ProxyNCA++, see
-    :class:`~holdfast.terms.ProxySoftmax`. Rows and proxies are first scaled to a common length, as the paper
-    has it for unit length. With a :class:`~holdfast.Perturbation` this is the paper's PNCA-PL: a row, its
-    nearest proxy of its own class and its nearest of another make a triplet, and one on the wrong side is
-    charged ``τ² + r²``. The nearest proxy predicts the class.
+    :class:`~holdfast.terms.ProxySoftmax`. In the paper rows and proxies have unit length (``normalize=True``). With a
+    :class:`~holdfast.Perturbation` this is the paper's PNCA-PL: a row, its nearest proxy of its own class and its
+    nearest of another make a triplet, and one on the wrong side is charged ``τ² + r²``. The nearest proxy predicts the
+    class.
 
     M and proxies take turns of 10 steps, the proxies for 200 steps at most; then M alone is learned to the
     end. Gradients are those of the stated loss; those printed in the paper have misprints.
@@ -46,15 +46,15 @@ class ProxyNCA(MetricLearner):
     n_proxies : int, default=10
         Proxies per class; they start at the centres of k-means. A class with fewer distinct rows has fewer.
     temperature : float, default=0.2
-        T, for rows of unit length.
+        T, in units of the mean squared length of the rows.
     perturbation : Perturbation, "auto" or None, default="auto"
         The loss that enlarges the adversarial margin. "auto" is a small one whose scale is taken from the data (see
         :func:`~holdfast.learners.default_loss.default_proxy_loss`): few rows do not determine a metric and many
         proxies without it. None is ProxyNCA++ as it was published.
-    normalize : bool, default=True
-        Whether rows and proxies are scaled to a common length, which is the mean length of the rows (1, if
-        they have unit length already: then nothing happens to the rows). If not, both are taken as they
-        are and T is in units of the mean squared length.
+    normalize : bool, default=False
+        Whether rows and proxies are scaled to a common length, as in the paper. It is the mean length of the rows (1,
+        if they have unit length already: then nothing happens to the rows). Only for rows of unit length: learned on
+        rows that were scaled, proxies vote badly on rows that were not. If not, both are taken as they are.
     n_proxy_steps : int, default=200
         The proxies stay where they are after so many steps.
     solver : solver or None, default=None
@@ -101,7 +101,7 @@ class ProxyNCA(MetricLearner):
         n_proxies: int = 10,
         temperature: float = 0.2,
         perturbation="auto",
-        normalize: bool = True,
+        normalize: bool = False,
         n_proxy_steps: int = 200,
         solver=None,
         init=None,

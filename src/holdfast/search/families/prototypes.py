@@ -26,6 +26,7 @@ class Prototypes(Family):
             loss = {"tau": tau, "weight": float(10.0 ** rng.uniform(-1, 1.5))}
             learner = ProxyNCA(
                 perturbation=Perturbation(**loss),
+                normalize=True,
                 n_proxy_steps=100,
                 solver=LBFGS(max_iter=50),
                 random_state=0,
