@@ -125,7 +125,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=5, help="splits of a UCI set; larger ones have at most 2")
     parser.add_argument("--only", nargs="*", default=[*METHODS, *PEERS])
-    parser.add_argument("--sets", nargs="*", default=[*UCI, *LARGER])
+    parser.add_argument("--sets", nargs="*", default=[*UCI, *(name for name in LARGER if name not in UCI)])
     parser.add_argument("--results", type=Path, default=RESULTS)
     given = parser.parse_args()
     rows = pd.read_csv(given.results).to_dict("records") if given.results.is_file() else []
