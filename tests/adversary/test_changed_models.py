@@ -60,6 +60,20 @@ def test_rows_changed_under_a_tree_are_refused(leaf_size):
         certify(model, X[:2])
 
 
+@pytest.mark.parametrize("algorithm", ["brute", "kd_tree", "ball_tree"])
+@pytest.mark.parametrize("code", [2, -1, 10**9])
+def test_labels_that_are_no_codes_are_refused_before_anything_is_asked(algorithm, code, monkeypatch):
+    model = KNeighborsClassifier(1, algorithm=algorithm).fit(X, y)
+    model._y = model._y.copy()
+    model._y[5] = code
+    for name in ("predict", "predict_proba", "kneighbors"):
+        monkeypatch.setattr(KNeighborsClassifier, name, None)
+    for given in (None, (X, y)):
+        with pytest.raises(ValueError, match="not codes of its 2 classes") as caught:
+            certify(model, X[:2], reference=given)
+        assert sentence(caught.value)
+
+
 @pytest.mark.parametrize("name", ["predict", "predict_proba"])
 def test_a_version_that_keeps_its_labels_elsewhere_is_noticed(name, monkeypatch):
     knows = reference._answers_with_stored_labels

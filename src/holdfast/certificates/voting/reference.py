@@ -155,12 +155,22 @@ def _ask_within(knn: RadiusNeighborsClassifier, points: np.ndarray, size: np.nda
 
 
 def _stored(knn) -> tuple[np.ndarray | None, np.ndarray | None]:
-    """Points and class codes from private attributes of scikit-learn; None for both where they are not as expected."""
+    """Points and class codes from private attributes of scikit-learn; None for both where they are not as expected.
+
+    Codes of no class are refused.
+    """
     points: Any = getattr(knn, "_fit_X", None)
-    codes = getattr(knn, "_y", None)
+    codes: Any = getattr(knn, "_y", None)
     points = points.toarray() if hasattr(points, "toarray") else points
     known = isinstance(points, np.ndarray) and isinstance(codes, np.ndarray) and codes.ndim == 1
-    return (points, codes) if known else (None, None)
+    if not known:
+        return None, None
+    if not ((codes >= 0) & (codes < len(knn.classes_))).all():  # compiled code, also scikit-learn's, would not notice
+        raise ValueError(
+            f"The labels that this {type(knn).__name__} stores are not codes of its {len(knn.classes_)} classes: it "
+            "was changed after fit. Fit it again."
+        )
+    return points, codes
 
 
 def _ask_model(knn, mapped: np.ndarray, labels: np.ndarray, size: np.ndarray) -> None:
