@@ -1,66 +1,37 @@
-"""The garbage collector rests while numba compiles; inner kernels have no machine code of their own."""
+"""Kernels compile with and without a cache; inner kernels have no machine code of their own."""
 
-import gc
+import importlib.util
 import os
 import subprocess
 import sys
+from pathlib import Path
 
+import numpy as np
 import pytest
-from numba import njit
 from numba.core import event
-from numba.core.errors import NumbaError
+from numba.core.caching import CacheImpl
+
+from holdfast.numerics import compile
+from holdfast.numerics.compiling import NOTICE, compiling_notice
 
 
-class Watch(event.Listener):
-    """Notes whether the collector runs while something is compiled."""
-
-    def __init__(self):
-        self.running = []
-
-    def on_start(self, event):
-        self.running.append(gc.isenabled())
-
-    def on_end(self, event):
-        pass
-
-
-@pytest.fixture
-def running():
-    from holdfast.numerics import compile  # noqa: F401
-
-    with event.install_listener("numba:compile", watch := Watch()):
-        yield watch.running
+def test_kernels_work_where_no_cache_can_be_written(monkeypatch):
+    """A container with packages that are read-only and without a home; the process is told so once."""
+    monkeypatch.setattr(CacheImpl, "_locator_classes", [])
+    compile._warn_uncached.cache_clear()
+    spec = importlib.util.spec_from_file_location("uncached", Path(__file__).with_name("two_kernels.py"))
+    kernels = importlib.util.module_from_spec(spec)
+    with pytest.warns(RuntimeWarning) as said:
+        spec.loader.exec_module(kernels)
+    assert len(said) == 1
+    assert "set the environment variable NUMBA_CACHE_DIR to a folder" in str(said[0].message)
+    assert compiling_notice([kernels.doubled_sum]) == NOTICE
+    assert kernels.doubled_sum(np.arange(4.0)) == 28.0
+    assert compiling_notice([kernels.doubled_sum]) is None
 
 
-@pytest.mark.parametrize("before", [True, False])
-def test_the_collector_rests_during_compilation(running, before):
-    @njit
-    def inner(x):
-        return x + 1.0
-
-    @njit
-    def outer(x):
-        return inner(x) * 2.0
-
-    was = gc.isenabled()
-    try:
-        (gc.enable if before else gc.disable)()
-        assert outer(1.0) == 4.0
-        assert gc.isenabled() == before
-        assert running == [False, False]
-    finally:
-        (gc.enable if was else gc.disable)()
-
-
-def test_it_runs_again_after_a_failure(running):
-    @njit
-    def wrong(x):
-        return x.nothing
-
-    with pytest.raises(NumbaError):
-        wrong(1.0)
-    assert running
-    assert gc.isenabled()
+def test_compilation_changes_nothing_for_other_code_of_the_process():
+    assert not event._registered.get("numba:compile")
 
 
 def test_inner_kernels_live_in_their_callers_and_in_the_cache(tmp_path):

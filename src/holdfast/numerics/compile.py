@@ -1,25 +1,24 @@
 """Compilation of kernels: a decorator for kernels called from Python, and one for those that only kernels call.
 
-Both release the GIL, are cached on disk, and leave out what costs compile time and no kernel needs: the C wrapper, the
-exception for a division by zero (all our divisions are guarded), and for inner kernels the Python wrapper, which would
-unpack every array of every tuple, and machine code of their own (:mod:`holdfast.numerics.inner_library`). Kernels do
-not count references either: their arguments live as long as the call, and counting took half of the time of short
-kernels. So a kernel may not create arrays, unless it is declared with ``allocates=True``. Further steps of numba's
-compiler are left out by :mod:`holdfast.numerics.kernel_compiler`. Measured: benchmarks/speed/README.md.
+Both release the GIL, are cached on disk where numba finds a folder to write to, and leave out what costs compile time
+and no kernel needs: the C wrapper, the exception for a division by zero (all our divisions are guarded), and for inner
+kernels the Python wrapper, which would unpack every array of every tuple, and machine code of their own
+(:mod:`holdfast.numerics.inner_library`). Further steps of numba's compiler are left out by
+:mod:`holdfast.numerics.kernel_compiler`. Measured: benchmarks/speed/README.md.
 """
 
-import gc
+import warnings
+from functools import cache, partial
 from typing import cast
 
 import numba
 import numpy as np
 from numba import njit
-from numba.core import event
 
 # Versions of numba that our compilers were tested with: they replace steps that are not public.
 _FIRST_TESTED, _LAST_TESTED = (0, 60), (0, 68)
 
-_OPTIONS = {"nogil": True, "cache": True, "error_model": "numpy", "no_cfunc_wrapper": True}
+_OPTIONS = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
 
 # Sums may be reordered and fused; rounding budgets hold for every order. NaN and infinity keep their meaning.
 FAST = {"reassoc", "contract", "arcp", "nsz"}
@@ -29,30 +28,45 @@ FAST = {"reassoc", "contract", "arcp", "nsz"}
 ZERO, NONE = cast(int, np.int64(0)), cast(int, np.int64(-1))
 
 
-def entry(function=None, *, allocates: bool = False, **options):
+def entry(function=None, **options):
     """Compile a kernel that Python calls.
 
     Parameters
     ----------
     function : callable, optional
         Without, a decorator is returned.
-    allocates : bool, default=False
-        Whether the kernel makes arrays of its own.
     **options
         For ``numba.njit``.
     """
-    return _njit(function, _COMPILERS.get("entry"), allocates, options)
+    return _njit(function, "entry", options)
 
 
 def inner(function=None, **options):
-    """Compile a kernel that only other kernels call; arguments as for :func:`entry`, without ``allocates``."""
-    return _njit(function, _COMPILERS.get("inner"), False, options | {"no_cpython_wrapper": True})
+    """Compile a kernel that only other kernels call; arguments as for :func:`entry`."""
+    return _njit(function, "inner", options | {"no_cpython_wrapper": True})
 
 
-def _njit(function, compiler, allocates: bool, options: dict):
-    """A kernel, or a decorator, with the options that all kernels have."""
-    options = options | _OPTIONS | {"_nrt": allocates} | ({"pipeline_class": compiler} if compiler else {})
-    return njit(**options) if function is None else njit(**options)(function)
+def _njit(function, kind: str, options: dict):
+    """A kernel, or a decorator, with the options that all kernels have; not cached where no folder can be written."""
+    if function is None:
+        return partial(_njit, kind=kind, options=options)
+    options = options | _OPTIONS | ({"pipeline_class": _COMPILERS[kind]} if _COMPILERS else {})
+    try:
+        return njit(cache=True, **options)(function)
+    except RuntimeError:  # numba: "no locator available"
+        _warn_uncached()
+        return njit(**options)(function)
+
+
+@cache  # once a process
+def _warn_uncached() -> None:
+    """Say that nothing that is compiled here will be kept."""
+    warnings.warn(
+        "numba finds no folder to keep compiled code in, so each process compiles for some 10 seconds before its first "
+        "answer: set the environment variable NUMBA_CACHE_DIR to a folder that can be written to.",
+        RuntimeWarning,
+        stacklevel=4,  # the file of the first kernel
+    )
 
 
 def _compilers(version: tuple[int, ...]) -> dict:
@@ -66,34 +80,3 @@ def _compilers(version: tuple[int, ...]) -> dict:
 
 
 _COMPILERS = _compilers(numba.version_info.short)
-
-
-class _PausedCollector(event.Listener):
-    """Pause Python's cyclic garbage collector while numba compiles: a ninth of the time went into it.
-
-    The compiler makes millions of small objects, and the collector would walk through all that the process has
-    imported again and again. When it is over, what was made goes to the oldest generation as it is: the next full
-    collection looks at it. Compilation holds numba's lock, so that starts and ends come in pairs.
-    """
-
-    def __init__(self):
-        self._depth, self._was_enabled = 0, False
-
-    def on_start(self, event):
-        """Stop the collector when the outermost compilation starts."""
-        if self._depth == 0:
-            self._was_enabled = gc.isenabled()
-            gc.disable()
-        self._depth += 1
-
-    def on_end(self, event):
-        """Start it again when that compilation ends, if it was running."""
-        self._depth -= 1
-        if self._depth == 0 and self._was_enabled:
-            if gc.get_freeze_count() == 0:  # to the oldest generation without a walk, unless the user keeps objects out
-                gc.freeze()
-                gc.unfreeze()
-            gc.enable()
-
-
-event.register("numba:compile", _PausedCollector())

@@ -23,6 +23,8 @@ def is_compiled(kernel) -> bool:
     """
     if not hasattr(kernel, "py_func"):  # numba is switched off (NUMBA_DISABLE_JIT)
         return True
+    if kernel.stats.cache_path is None:  # it cannot be cached: compiled in this process, or not at all
+        return bool(kernel.signatures)
     source = Path(kernel.py_func.__code__.co_filename)
     pattern = f"{source.stem}.{kernel.py_func.__qualname__}-*.py{sys.version_info.major}{sys.version_info.minor}*.nbi"
     changed = source.stat().st_mtime

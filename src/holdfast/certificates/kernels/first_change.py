@@ -9,7 +9,7 @@ from holdfast.numerics.compile import ZERO, entry
 _HALVINGS = 45  # of a segment: below the rounding of its length
 
 
-@entry(allocates=True)
+@entry
 def first_change(P, labels, U, E, voters, codes, k, n_classes, lowest_wins, out):
     """The least t found at which the vote among a row's voters is not for its code; NaN if at 1 it still is.
 

@@ -77,7 +77,7 @@ def move_length(delta, norm_code):
     return np.sqrt(total) if norm_code == EUCLIDEAN else total
 
 
-@entry(allocates=True)
+@entry
 def box_distance(a, c, norm_code, down, up):
     """``min ‖δ‖ : a·δ ≥ c, −down ≤ δ ≤ up``, from below; infinite if the box does not reach (Lemma R4)."""
     delta = np.empty(a.size)

@@ -6,7 +6,7 @@ from holdfast.certificates.kernels.halfspace import box_distance, box_move, move
 from holdfast.numerics.compile import entry
 
 
-@entry(allocates=True)
+@entry
 def boxed_rows(A, missing, aim, growth, norm_code, down, up, radius, step):
     """``radius[t]``: distance to ``A[t] · δ ≥ missing[t]`` inside the box of row t; ``step[t]``: move to ``aim[t]``.
 
