@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from holdfast.numerics.fingerprint import Passed, fingerprint
 from holdfast.numerics.frames import with_names
+from holdfast.numerics.own_functions import shares
 from holdfast.numerics.sums import product_by_rows
 
 _BLOCK = 1024  # rows certified at once: more than that can only be the rows of a model, which are always the same
@@ -107,6 +108,8 @@ def affine_of(step, n_in: int) -> Affine:
     check_is_fitted(step)
     read = READERS.get(type(step))
     if read is None and isinstance(step, SelectorMixin):
+        if not shares(step, SelectorMixin, "transform", "_transform", "get_support"):
+            raise NotAffine(step, "a selector with a transform of its own may do something else")
         read = _selector
     if read is None and isinstance(step, tuple(READERS)):
         raise NotAffine(step, "a subclass of a known step may do something else")

@@ -15,6 +15,7 @@ from holdfast.certificates.threat import Threat
 from holdfast.certificates.threat_encoding import read_for
 from holdfast.certificates.training_rows import fitted_threat
 from holdfast.certificates.voting import Voter, voter_for
+from holdfast.certificates.witnesses.boundary import confirmed_radii
 from holdfast.numerics.threads import single_threaded_blas
 from holdfast.parameters import check_count, check_number
 
@@ -140,7 +141,7 @@ def certify(
             raise ValueError(f"y must have shape ({len(rows)},); got {y.shape}.")
         reading.check_rows(rows)
         bounds = bracket_threat(voter, reading, rows, effort, attacked, _printer(verbose, progress))
-        radius = np.where(voter.same_as_given(X, bounds.codes), bounds.radius, 0.0)
+        radius = confirmed_radii(voter, reading, X, rows, bounds, attacked)
         adversarial, upper = _witnesses(voter, X, bounds)
     return Certificate(
         radius, upper, adversarial, voter.classes[bounds.codes], reading.moves.norm.name,

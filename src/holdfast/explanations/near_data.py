@@ -8,6 +8,7 @@ from sklearn.utils import check_array
 
 from holdfast.certificates.moves import Moves
 from holdfast.certificates.voting import NeighborVoter, Voter
+from holdfast.certificates.voting.registry import inner_model
 
 _SHARE = 0.95  # of the reference rows that are themselves this near to another one
 
@@ -40,7 +41,7 @@ def reference_rows(voter: Voter, reference) -> np.ndarray | None:
     """The rows of ``reference`` as the model takes them; else those it keeps, if no step comes before it."""
     if reference is not None:
         return voter.check_rows(reference[0])
-    kept = getattr(voter.model, "reference_", None)  # of holdfast's classifiers without steps before them
+    kept = getattr(inner_model(voter.model), "reference_", None)  # of holdfast's classifiers without steps before them
     return None if kept is None else check_array(kept, dtype=np.float64)
 
 

@@ -7,6 +7,8 @@ from sklearn import __version__
 from sklearn.metrics import DistanceMetric
 from sklearn.neighbors import BallTree, KDTree
 
+from holdfast.numerics.own_functions import numbers_of_functions
+
 _MAX_DIGESTS = 1024  # that are remembered: 32 bytes each
 _PLAIN = (bool, int, float, complex, str, bytes, type(None), np.generic, type)
 
@@ -15,7 +17,8 @@ def fingerprint(estimator) -> bytes | None:
     """The digest of the type and the attributes of an object; None if an attribute cannot be digested.
 
     Only scikit-learn's own types have one: a class of the user may be redefined under the same name, and then do
-    something else with the same attributes.
+    something else with the same attributes. Functions of the class that decide an answer count by identity: one that
+    was replaced since gives another digest.
 
     Arrays count with their type, shape and bytes, so an array that was written into gives another digest; search trees
     with their arrays and their metric. Objects of which more would have to be known (functions, generators, other
@@ -25,6 +28,7 @@ def fingerprint(estimator) -> bytes | None:
         return None
     content = _Content()
     content.words.append(f"{__version__} {type(estimator).__module__}.{type(estimator).__qualname__}")
+    content.words.append(f"{numbers_of_functions(type(estimator))}")
     return content.digest() if content.add(vars(estimator)) else None
 
 

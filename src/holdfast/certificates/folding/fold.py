@@ -4,7 +4,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import Normalizer
 
 from holdfast.affine import Affine, NotAffine, affine_of
@@ -13,8 +12,9 @@ from holdfast.certificates.folding.encoding import Encoding
 from holdfast.certificates.folding.kinds import Kinds
 from holdfast.certificates.folding.monotone import AgainWithWarps
 from holdfast.certificates.folding.normalizer import unit_rows
-from holdfast.certificates.folding.steps import does_nothing, through
+from holdfast.certificates.folding.steps import does_nothing, is_pipeline, through
 from holdfast.certificates.folding.table import Table
+from holdfast.numerics.own_functions import refuse_own_functions
 
 
 @dataclass(frozen=True)
@@ -132,7 +132,8 @@ def _read(steps: Sequence, encoding: Encoding, kinds: Kinds) -> Fold:
 def _flat(steps: Sequence) -> Iterator:
     """The steps of nested pipelines as one sequence, without those that do nothing."""
     for step in steps:
-        if isinstance(step, Pipeline):
+        refuse_own_functions(step)
+        if is_pipeline(step):
             yield from _flat([inner for _, inner in step.steps])
         elif not does_nothing(step):
             yield step

@@ -17,17 +17,19 @@ from holdfast.certificates.folding.categories import encode_words, fill_gaps
 from holdfast.certificates.folding.kinds import Kinds
 from holdfast.certificates.folding.monotone import MONOTONE, bend, cut
 from holdfast.certificates.folding.table import Table, side_by_side
+from holdfast.numerics.own_functions import refuse_foreign_class, refuse_own_functions
 
 
 def through(step, table: Table, kinds: Kinds) -> Table:
     """The table after one fitted step; a step that is not in :data:`READERS` must be affine."""
+    refuse_own_functions(step)
     if does_nothing(step):
         return table
     check_is_fitted(step)
     read = READERS.get(type(step))
     if read is not None:
         return read(step, table, kinds)
-    if isinstance(step, Pipeline):  # also subclasses: pipelines with samplers
+    if is_pipeline(step):
         return _pipeline(step, table, kinds)
     if type(step) in MONOTONE and not _affine(step):
         return bend(step, table, kinds)
@@ -41,6 +43,14 @@ def does_nothing(step) -> bool:
     if type(step) in (FunctionTransformer,) and step.func is None:
         return True
     return hasattr(step, "fit_resample") and not hasattr(step, "transform")
+
+
+def is_pipeline(step) -> bool:
+    """True for pipelines, those with samplers included; one that may hand rows on in another way is refused."""
+    if not isinstance(step, Pipeline):
+        return False
+    refuse_foreign_class(step, "Pipeline(model.steps)")
+    return True
 
 
 def _affine(step) -> bool:

@@ -21,7 +21,7 @@ class Voter(ABC):
     Attributes
     ----------
     model : estimator
-        Takes the rows of the user.
+        Takes the rows of the user: the object that is certified itself, not what a search or a wrapper has inside.
     fold : Fold
         From an input row to the space of the vote.
     classes : ndarray
@@ -46,7 +46,7 @@ class Voter(ABC):
     @property
     def feature_names(self) -> Sequence[str] | None:
         """The columns the model was fitted on, if they had names."""
-        return getattr(self.model, "feature_names_in_", None)
+        return getattr(self.model if self.front is None else self.front.model, "feature_names_in_", None)
 
     @property
     def categories(self) -> dict[str | int, range]:

@@ -12,6 +12,7 @@ from holdfast.certificates.folding import Fold
 from holdfast.certificates.rounding import UNIT_ROUNDOFF
 from holdfast.certificates.voting.boxes import boxes_hold, measures_euclidean
 from holdfast.numerics.frames import precisions, with_names
+from holdfast.numerics.own_functions import numbers_of_functions
 
 _SAMPLE = 24  # rows that are looked up in the model where all of its points can be read
 # Rows that scikit-learn mapped while it fitted (fit_transform) may differ from rows that it maps now by this many
@@ -112,7 +113,7 @@ def stored_points(knn, passed: bool = False, plain: bool = False) -> Stored:
     in_boxes = plain and method == "kd_tree" and boxes_hold(tree, points)
     if not (in_boxes or method == "brute"):
         _ask_model(knn, points, knn.classes_[codes], size)
-    elif not (plain and _answers_with_stored_labels()):
+    elif not (plain and _answers_with_stored_labels(numbers_of_functions(KNeighborsClassifier))):
         _ask_labels(copy(knn).set_params(n_neighbors=1), points, knn.classes_[codes], size)
     ordinary = _SMALLEST < float(size.max()) < _LARGEST
     return Stored(points, codes, in_boxes and ordinary and measures_euclidean(tree))
@@ -193,8 +194,8 @@ def _ask_model(knn, mapped: np.ndarray, labels: np.ndarray, size: np.ndarray) ->
 
 
 @cache
-def _answers_with_stored_labels() -> bool:
-    """True if this version of scikit-learn predicts with the labels that a model stores: other ones, other answers."""
+def _answers_with_stored_labels(functions: tuple) -> bool:
+    """True if scikit-learn, with these functions, predicts with the labels that a model stores."""
     rows = [[0.0], [1.0], [2.0]]
     for method in ("brute", "kd_tree"):
         knn = KNeighborsClassifier(1, algorithm=method).fit(rows, [0, 1, 2])

@@ -6,11 +6,11 @@ from dataclasses import replace
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegressionCV, RidgeClassifierCV
 from sklearn.neighbors import KNeighborsClassifier, NearestCentroid, RadiusNeighborsClassifier
-from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from holdfast.certificates.folding import Front, fold
 from holdfast.certificates.folding.normalizer import left_out
+from holdfast.certificates.folding.steps import is_pipeline
 from holdfast.certificates.voting.base import Voter
 from holdfast.certificates.voting.centroids import read_centroids
 from holdfast.certificates.voting.linear import LINEAR, read_linear
@@ -21,6 +21,7 @@ from holdfast.certificates.voting.neighbors import (
 )
 from holdfast.certificates.voting.reference import refuse_single_precision
 from holdfast.certificates.voting.scikit_learn import read_nearest, read_within
+from holdfast.numerics.own_functions import refuse_foreign_class, refuse_own_functions
 
 # (is the fitted classifier of this kind?, its reader); the first that accepts it is used.
 READERS: list[tuple[Callable[..., bool], Callable[..., Voter]]] = [
@@ -41,7 +42,7 @@ def voter_for(model, reference=None) -> Voter:
     reference : tuple (X_train, y_train) or None
         The rows it was fitted on, where the classifier does not give them.
     """
-    model = inner_model(model)
+    asked, model = model, inner_model(model)
     *steps, last = _steps(model)
     check_is_fitted(last)
     n_columns = int(getattr(model, "n_features_in_", last.n_features_in_))
@@ -54,7 +55,7 @@ def voter_for(model, reference=None) -> Voter:
                 reference = front.encode(reference[0], "reference"), reference[1]
             elif reference is not None and hasattr(model, "n_features_in_"):  # by name and order, as predict does
                 validate_data(model, reference[0], reset=False, skip_check_array=True)
-            voter = replace(read(model, last, chain, front.encoding.size, reference), front=front)
+            voter = replace(read(model, last, chain, front.encoding.size, reference), front=front, model=asked)
             return (
                 replace(voter, fold=left_out(voter.fold, voter.points)) if isinstance(voter, NeighborVoter) else voter
             )
@@ -79,8 +80,10 @@ def neighbor_voter_for(model, reference=None) -> NeighborVoter:
 
 
 def inner_model(model):
-    """The model that predicts: the best one of a search, the one inside a ``FrozenEstimator``."""
+    """The model that predicts: the best one of a search, the one inside a ``FrozenEstimator`` (Lemma X0)."""
+    refuse_own_functions(model)
     if isinstance(model, FrozenEstimator):
+        refuse_foreign_class(model, "model.estimator")
         return inner_model(model.estimator)
     if hasattr(model, "cv_results_") and not isinstance(model, LogisticRegressionCV | RidgeClassifierCV):
         if not hasattr(model, "best_estimator_"):
@@ -88,11 +91,12 @@ def inner_model(model):
                 f"{type(model).__name__} has no best_estimator_: set refit=True, or certify a model that was fitted "
                 "with best_params_."
             )
+        refuse_foreign_class(model, "model.best_estimator_")
         return inner_model(model.best_estimator_)
     return model
 
 
 def _steps(model) -> list:
-    if isinstance(model, Pipeline):
+    if is_pipeline(model):
         return [step for _, step in model.steps[:-1]] + _steps(inner_model(model.steps[-1][1]))
     return [model]
