@@ -32,6 +32,7 @@ _CHECKS: dict[str, Callable] = {
     "holdfast.certificates.voting.scikit_learn.fingerprint": lambda *_: None,
     "holdfast.certificates.voting.reference._ask_model": lambda *_: None,
     "holdfast.certificates.voting.reference._ask_labels": lambda *_: None,
+    "holdfast.certificates.certify.confirmed_radii": lambda voter, reading, X, rows, bounds, attacked: bounds.radius,
     "holdfast.certificates.folding.front.Front._check": lambda *_: None,
     "holdfast.models.base.VotingClassifier.validate": lambda self: None,
 }

@@ -1,6 +1,6 @@
 """Every family of attack, with its size for ``make attack``."""
 
-from tests.adversary import corners, references, repeats, stops, subsets, tables, witnesses
+from tests.adversary import corners, own_functions, references, repeats, stops, subsets, tables, witnesses
 from tests.adversary.families import Family
 from tests.adversary.setups import attack_setup, by_distance, setups
 
@@ -21,6 +21,7 @@ def families() -> list[Family]:
         Family("reference: nearly right", references.harmless, references.attack_harmless, 30),
         Family("reference: right", references.right, references.attack_right, 80),
         Family("reference: model changed after fit", references.changed, references.attack_changed, 20),
+        Family("own functions", own_functions.cases, own_functions.attack, 60),
         *(Family(f"floating point: {name}", cases, corners.attack, 12) for name, cases in corners.CORNERS.items()),
         Family("witnesses: stock pipelines", setups, witnesses.attack, 30),
         Family("witnesses: large offsets", witnesses.offsets, witnesses.attack, 30),

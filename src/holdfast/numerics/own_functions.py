@@ -1,4 +1,4 @@
-"""Functions that do not belong to the class of a fitted object: what is known of the class does not hold for it."""
+"""Functions that do not belong to the class of a fitted object: what is known of the class does not hold (Lemma X0)."""
 
 from functools import cache
 from inspect import getattr_static

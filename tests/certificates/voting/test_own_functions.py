@@ -160,30 +160,18 @@ def test_known_wrappers_are_looked_through():
 
 
 @pytest.mark.parametrize("norm", [2, np.inf, 1])
-@pytest.mark.parametrize("steps", [(LogisticRegression,), (KNeighborsClassifier,)], ids=["linear", "k-NN"])
-def test_a_threshold_that_no_type_shows_is_found_by_predict(monkeypatch, norm, steps):
-    """The class itself was changed: only its answers can tell."""
-    model = make_pipeline(StandardScaler(), *(step() for step in steps)).fit(X, y)
-    assert certify(model, NEW, norm=norm).exact.all()
+@pytest.mark.parametrize("last", [LogisticRegression(), KNeighborsClassifier(5)], ids=["linear", "k-NN"])
+def test_a_threshold_that_no_type_shows_is_found_by_predict(monkeypatch, norm, last):
+    """The class itself was changed: only its answers can tell, and one that differs speaks of the model."""
+    model = make_pipeline(StandardScaler(), last).fit(X, y)
+    assert (certify(model, NEW, norm=norm).radius > 0).sum() > 20
     monkeypatch.setattr(Pipeline, "predict", careful)
-    with pytest.warns(UserWarning, match="own predict contradicts the radius of") as said:
+    with pytest.warns(UserWarning, match="own predict contradicts the radii of") as said:
         found = certify(model, NEW, norm=norm)
     assert len(said) == 1
+    assert said[0].filename == __file__
+    assert (found.radius == 0).all()
     np.testing.assert_array_equal(found.prediction, careful(model, NEW))
-    assert (found.radius == 0).sum() > 5
-    assert (found.radius > 0).sum() > 5
-    assert_holds(model, found, norm)
-
-
-def assert_holds(model, found, norm):
-    """No row between a row and its witness, inside the radius, has another answer; nor has any of many others."""
-    rng = np.random.default_rng(0)
-    order = {2: 2, np.inf: np.inf, 1: 1}[norm]
-    for row, radius, answer, end in zip(NEW, found.radius, found.prediction, found.adversarial, strict=True):
-        aims = np.vstack([np.nan_to_num(end - row)[None], rng.normal(size=(50, len(row)))])
-        sizes = np.maximum(np.linalg.norm(aims, order, axis=1, keepdims=True), 1e-300)
-        for share in (0.5, 0.9, 0.999):
-            assert (model.predict(row + share * radius * aims / sizes) == answer).all()
 
 
 def test_neighbours_whose_labels_come_from_elsewhere_are_asked_again(monkeypatch):

@@ -12,7 +12,9 @@ _INSIDE = 1.0 - 1e-6  # of a radius
 
 
 def confirmed_radii(voter: Voter, reading: Reading, X, rows: np.ndarray, bounds: Bracket, attacked) -> np.ndarray:
-    """The radii, 0 where ``predict`` contradicts them: at the row as it is given, or just inside; one warning says so.
+    """The radii, if ``predict`` answers just inside each as at the row; else 0 for all rows, and a warning says so.
+
+    One contradiction shows that the model is not the vote that was certified, and so much for the other rows.
 
     Parameters
     ----------
@@ -26,23 +28,24 @@ def confirmed_radii(voter: Voter, reading: Reading, X, rows: np.ndarray, bounds:
         Codes of the classes that are attacked; other rows are certified without a bound, whatever they become.
     """
     radius = np.where(voter.same_as_given(X, bounds.codes), bounds.radius, 0.0)
-    asked = radius > 0 if attacked is None else (radius > 0) & np.isin(bounds.codes, attacked)
+    asked = np.ones(len(rows), bool) if attacked is None else np.isin(bounds.codes, attacked)
     moved, possible = _just_inside(voter, reading, rows, bounds)
-    asked &= possible
-    if not asked.any():
+    inside = asked & possible & (radius > 0)
+    if not inside.any():
         return radius
     assert voter.front is not None
-    answers = voter.model.predict(voter.front.decode(np.where(asked[:, None], moved, rows), X))
-    wrong = asked & (np.asarray(answers) != voter.classes[bounds.codes])
-    if wrong.any():
-        warnings.warn(
-            f"The model's own predict contradicts the radius of {int(wrong.sum())} of {len(rows)} rows, the first is "
-            f"row {int(np.argmax(wrong))}: it gives another answer at a shorter move. These radii are 0, and the "
-            "others cannot be relied on: the model does something else than its fitted attributes say.",
-            UserWarning,
-            stacklevel=4,  # the caller of certify, which is decorated
-        )
-    return np.where(wrong, 0.0, radius)
+    answers = voter.model.predict(voter.front.decode(np.where(inside[:, None], moved, rows), X))
+    wrong = inside & (np.asarray(answers) != voter.classes[bounds.codes])
+    if not wrong.any():
+        return radius
+    warnings.warn(
+        f"The model's own predict contradicts the radii of {int(wrong.sum())} of {len(rows)} rows, the first is row "
+        f"{int(np.argmax(wrong))}: it gives another answer at a shorter move. So the model does something else than "
+        "its fitted attributes say, and all radii are 0: certify a model whose functions are those of its class.",
+        UserWarning,
+        stacklevel=4,  # the caller of certify, which is decorated
+    )
+    return np.where(asked, 0.0, radius)
 
 
 def _just_inside(voter: Voter, reading: Reading, rows: np.ndarray, bounds: Bracket) -> tuple[np.ndarray, np.ndarray]:
