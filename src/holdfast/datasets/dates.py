@@ -81,8 +81,8 @@ def to_days(name: str, column, order: str = ""):
     if outside.any():
         k = int(np.flatnonzero(outside)[0])
         raise ValueError(
-            f"Column {name!r} has the date {str(column.iloc[k])!r} in row {_rows(column)[k]}; dates are read from {_FIRST} to "
-            f"{_LAST}. If it stands for a missing one, say so (--missing={str(column.iloc[k])[:10]})."
+            f"Column {name!r} has the date {str(column.iloc[k])!r} in row {_rows(column)[k]}; dates are read from "
+            f"{_FIRST} to {_LAST}. If it stands for a missing one, say so (--missing={str(column.iloc[k])[:10]})."
         )
     days = stamps.astype("datetime64[ns, UTC]").astype("int64").to_numpy() / _NANOSECONDS
     if known.sum() == column.notna().sum():
