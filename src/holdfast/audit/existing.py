@@ -13,7 +13,7 @@ from holdfast.audit.candidates import Training, choose_candidates
 from holdfast.audit.category_cells import cells_as_numbers, coded
 from holdfast.audit.dependence import ask_dependence, sensitive_columns
 from holdfast.audit.explained import EXPLAINED, explain_rows
-from holdfast.audit.new_rows import read_new_rows, split_encoder
+from holdfast.audit.new_rows import how_read, read_new_rows, split_encoder
 from holdfast.audit.progress import StageProgress, no_progress
 from holdfast.audit.result import AuditResult
 from holdfast.audit.table_baselines import table_baselines
@@ -218,7 +218,8 @@ def _labelled_rows(model, X, y, target, drop, id):
     if y is None or isinstance(X, (str, Dataset)) or hasattr(X, "__fspath__"):
         if y is None and hasattr(X, "columns") and target is None:
             raise ValueError("The rows have no labels: give y, or the name of the target column.")
-        dataset = open_data(X, target, drop=drop, id=id)
+        reading, needed = how_read(model)
+        dataset = open_data(X, target, drop=drop, id=id, options=reading.options(columns=needed))
         labels = match_labels(model, dataset.labels)
         return dataset.frame, labels, dataset.name, dataset.row_ids, dataset.row_numbers, list(dataset.notes)
     labels = np.asarray(y)
