@@ -9,10 +9,18 @@ from sklearn.impute import SimpleImputer
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder
 
+from holdfast.certificates.folding.values import numeric
+from holdfast.certificates.voting import voter_for
 from holdfast.datasets.encoder import TableEncoder, check_columns
 from holdfast.datasets.unknown_values import UnknownValues, count_rows, describe_all
+from holdfast.numerics.formatting import short_name
 
 _MAX_LISTED = 10  # ignored columns that are named
+_FILLED = (
+    "An unseen category counts as none of the known ones, everything else as the median of the training rows; the "
+    "result for such a row is about the filled-in row."
+)
+_ENCODED = "They count as what the encoder of the model makes of unknown values, often none of the known ones."
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,12 +38,15 @@ class NewRows:
         Columns of the table that the model does not know.
     reordered : bool
         True if the columns of the table were in another order than in training.
+    own_encoder : bool
+        Whether holdfast's encoder reads the table, and not steps of scikit-learn.
     """
 
     matrix: Any
     unknown: list[UnknownValues] = field(default_factory=list)
     ignored: list[str] = field(default_factory=list)
     reordered: bool = False
+    own_encoder: bool = True
 
     def notes(self) -> list[str]:
         """Sentences on what was done to the table."""
@@ -50,8 +61,7 @@ class NewRows:
         if self.unknown:
             notes.append(
                 f"{count_rows(self.unknown):,} of {len(self.matrix):,} rows hold values that the model was not trained "
-                f"on: {describe_all(self.unknown)}. An unseen category counts as none of the known ones, everything "
-                "else as the median of the training rows; the result for such a row is about the filled-in row."
+                f"on: {describe_all(self.unknown)}. {_FILLED if self.own_encoder else _ENCODED}"
             )
         return notes
 
@@ -84,9 +94,9 @@ def read_new_rows(model, X, allow_unknown: bool = False) -> NewRows:
     model : fitted pipeline
     X : data frame or array
     allow_unknown : bool, default=False
-        Go on with such values, and count them; see :meth:`holdfast.datasets.TableEncoder.transform_new`. Only for
-        models that begin with such an encoder: others have no median to put there, or (a ``ColumnTransformer``, say)
-        take words and gaps by themselves, and refuse what they do not know.
+        Go on with such values, and count them; see :meth:`holdfast.datasets.TableEncoder.transform_new`. Of models that
+        take words by themselves (a ``ColumnTransformer``, say) the words that their encoders were not fitted on; others
+        have nothing to put there.
 
     Returns
     -------
@@ -99,8 +109,32 @@ def read_new_rows(model, X, allow_unknown: bool = False) -> NewRows:
         matrix, unknown = encoder.transform_new(X, allow_unknown)
         return NewRows(matrix, unknown, ignored, reordered)
     if hasattr(X, "columns") and takes_words(inner):
-        return NewRows(X if names is None else X[list(names)], [], ignored, reordered)
+        X = X if names is None else X[list(names)]
+        unknown = unknown_words(inner, X)
+        if unknown and not allow_unknown:
+            raise ValueError(
+                f"The rows hold values that the model was not trained on: {describe_all(unknown)}. Correct them, or "
+                f"allow them (--allow-unknown). {_ENCODED}"
+            )
+        return NewRows(X, unknown, ignored, reordered, own_encoder=False)
     return NewRows(_numbers(inner, X, names), [], ignored, reordered)
+
+
+def unknown_words(model, X) -> list[UnknownValues]:
+    """The words of a table that the encoders of a pipeline were not fitted on; none if it cannot be certified."""
+    try:
+        voter = voter_for(model)
+    except (TypeError, ValueError):
+        return []
+    found = []
+    for column, mask in voter.encoding.unknown_words(voter.check_rows(X)).items():
+        cells = X[column] if column in X.columns else X.iloc[:, int(column)]
+        gaps = np.asarray(cells.isna())
+        for kind, rows in (("category", np.flatnonzero(mask & ~gaps)), ("gap", np.flatnonzero(mask & gaps))):
+            if rows.size:
+                example = None if kind == "gap" else short_name(cells.iloc[rows[0]])
+                found.append(UnknownValues(str(column), kind, rows, int(rows[0]) + 1, example))
+    return found
 
 
 def takes_words(model) -> bool:
@@ -124,7 +158,7 @@ def _numbers(model, X, names) -> np.ndarray:
     """The matrix of a model without an encoder, which takes numbers only."""
     if hasattr(X, "columns"):
         X = X if names is None else X[list(names)]
-        words = [str(c) for c in X.columns if X[c].dtype.kind not in "biuf"]
+        words = [str(c) for c in X.columns if X[c].dtype.kind not in "biuf" and not numeric(X[c].tolist())]
         if words:
             raise ValueError(
                 f"This model takes numbers only, but {'a column holds' if len(words) == 1 else 'columns hold'} words: "

@@ -88,7 +88,7 @@ class Encoding:
                 out[np.arange(len(out)), at] = 1.0
                 out[:, j] = [as_number(value) for value in column]
             elif self.read is None or j in self.read:
-                values = self._numbers(column, j)
+                values = self.numbers(column, j)
                 missing = np.isnan(values)
                 if missing.any() and j not in self.gaps:
                     raise ValueError(f"X contains NaN in column {self.name(j)}, and no step of the model fills it in.")
@@ -153,8 +153,8 @@ class Encoding:
                 f"Column {self.name(j)} holds numbers, but the model was fitted on words there, such as {known[0]!r}."
             )
 
-    def _numbers(self, column, j: int) -> np.ndarray:
-        """A column as float64."""
+    def numbers(self, column, j: int) -> np.ndarray:
+        """Column j as float64, NaN for gaps."""
         try:
             values = np.array([np.nan if key(value)[0] != "value" else float(value) for value in column])
         except (TypeError, ValueError):
