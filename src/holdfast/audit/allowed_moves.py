@@ -10,7 +10,7 @@ from holdfast.audit.distance import column_ranges
 from holdfast.certificates.columns import Columns
 from holdfast.certificates.norms import L1, L2, LInf
 from holdfast.certificates.threat import Threat
-from holdfast.certificates.threat_columns import by_name
+from holdfast.certificates.threat_columns import by_name, table_columns
 from holdfast.certificates.threat_words import TRAINING, sentences
 
 DEVIATIONS = "standard deviations"
@@ -168,7 +168,6 @@ def allowed_moves(
     X: np.ndarray,
     deviation: np.ndarray,
     *,
-    columns: Sequence[str] | None = None,
     deviations_of: str = TRAINING,
     values_in: str = TRAINING,
 ) -> AllowedMoves:
@@ -187,8 +186,6 @@ def allowed_moves(
     X : ndarray of shape (n_rows, n_features)
         Rows of training, for ranges and for the values of categories.
     deviation : ndarray of shape (n_features,)
-    columns : sequence of str, optional
-        Of the user's table, which numbers in the threat count; by default the features.
     deviations_of, values_in : str
         What the deviations, and X, are: :data:`TRAINING`, or the words for other rows, which have no ranges to measure
         by.
@@ -202,7 +199,7 @@ def allowed_moves(
     threat = Threat() if given is None else given
     if threat.frozen is not None and np.asarray(threat.frozen).dtype == bool:
         threat = Threat(**threat.get_params() | {"frozen": [names[k] for k in np.flatnonzero(threat.frozen)]})
-    threat = by_name(threat, names if columns is None else columns)
+    threat = by_name(threat, table_columns(names, groups))
     given = None if given is None else threat
     unit = _unit(threat.unit, names, X if values_in == TRAINING else None, deviation)
     has_units = threat.unit is not None and not (isinstance(threat.unit, str) and threat.unit == "std")

@@ -93,7 +93,7 @@ n_jobs, progress
     scale, own_scale = _scale(inner, training, test.is_category)
     groups = {} if encoder is None else category_groups(encoder)
     allowed = allowed_moves(
-        threat, test.names, test.is_category, groups, training, scale, columns=getattr(encoder, "columns_", None),
+        threat, test.names, test.is_category, groups, training, scale,
         deviations_of=TRAINING if own_scale else these, values_in=these,
     )  # fmt: skip
     columns_asked = sensitive_columns(allowed, sensitive)

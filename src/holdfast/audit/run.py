@@ -164,7 +164,7 @@ def audit(
     scaler = StandardScaler().fit(table.X_train)
     allowed = allowed_moves(
         threat, table.encoder.feature_names_, table.encoder.frozen_, category_groups(table.encoder), table.X_train,
-        scaler.scale_, columns=table.encoder.columns_,
+        scaler.scale_,
     )  # fmt: skip
     columns_asked = sensitive_columns(allowed, sensitive)
     frozen = allowed.frozen if allowed.frozen.any() else None

@@ -18,6 +18,7 @@ def encoded_threat(threat: "Threat", names: Sequence[str], groups: Mapping[str, 
     """The same threat for encoded rows, by the numbers of their columns; see :meth:`Threat.encoded`."""
     at = {str(name): number for number, name in enumerate(names)}
     raw = {str(name): [int(column) for column in columns] for name, columns in groups.items()}
+    threat = by_name(threat, table_columns(names, groups))
     parameters, problems = threat.get_params(), []
 
     def columns_of(what: str, column) -> list[int]:
@@ -58,6 +59,12 @@ def encoded_threat(threat: "Threat", names: Sequence[str], groups: Mapping[str, 
     still = [number for name, columns in raw.items() if name not in changing for number in columns]
     parameters["frozen"] = sorted({*(parameters["frozen"] or []), *still}) or None
     return type(threat)(**parameters)
+
+
+def table_columns(names: Sequence[str], groups: Mapping[str, Sequence[int]]) -> list[str]:
+    """The columns of a raw table, in their order: those that are groups once, in place of their encoded columns."""
+    group_of = {int(number): str(name) for name, numbers in groups.items() for number in numbers}
+    return list(dict.fromkeys(group_of.get(number, str(name)) for number, name in enumerate(names)))
 
 
 def by_name(threat: "Threat", names: Sequence[str]) -> "Threat":
