@@ -9,7 +9,7 @@ import numpy as np
 from holdfast.audit.distance import column_ranges
 from holdfast.certificates.columns import Columns
 from holdfast.certificates.norms import L1, L2, LInf
-from holdfast.certificates.threat import Threat
+from holdfast.certificates.threat import Threat, checked_threat
 from holdfast.certificates.threat_columns import by_name, table_columns
 from holdfast.certificates.threat_words import TRAINING, sentences
 
@@ -196,7 +196,7 @@ def allowed_moves(
         Everything that is wrong with the threat is reported in one ``ValueError``.
     """
     names, words = [str(name) for name in names], np.asarray(words, dtype=bool)
-    threat = Threat() if given is None else given
+    threat = Threat() if given is None else checked_threat(given)
     if threat.frozen is not None and np.asarray(threat.frozen).dtype == bool:
         threat = Threat(**threat.get_params() | {"frozen": [names[k] for k in np.flatnonzero(threat.frozen)]})
     threat = by_name(threat, table_columns(names, groups))

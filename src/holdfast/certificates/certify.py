@@ -11,7 +11,7 @@ from holdfast.certificates.certificate import Certificate
 from holdfast.certificates.effort import Effort
 from holdfast.certificates.enumeration import bracket_threat
 from holdfast.certificates.problems import Budget
-from holdfast.certificates.threat import Threat
+from holdfast.certificates.threat import Threat, checked_threat
 from holdfast.certificates.threat_encoding import read_for
 from holdfast.certificates.training_rows import fitted_threat
 from holdfast.certificates.voting import Voter, voter_for
@@ -174,7 +174,7 @@ def as_threat(threat: Threat | None, norm, lower, upper, frozen) -> Threat:
         return Threat(norm, lower=lower, upper=upper, frozen=frozen)
     if loose:
         raise ValueError(f"Give {', '.join(loose)} to the Threat, not beside it.")
-    return threat
+    return checked_threat(threat)
 
 
 def attacked_codes(classes, known: np.ndarray) -> np.ndarray | None:

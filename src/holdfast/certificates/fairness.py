@@ -7,7 +7,7 @@ import numpy as np
 
 from holdfast.certificates.certificate import Certificate
 from holdfast.certificates.certify import certify
-from holdfast.certificates.threat import Threat
+from holdfast.certificates.threat import Threat, checked_threat
 from holdfast.certificates.threat_encoding import read_for
 from holdfast.certificates.threat_words import TRAINING
 from holdfast.certificates.training_rows import fitted_threat
@@ -122,7 +122,7 @@ def dependence(model, X, on, *, at: float = 0.0, threat: Threat | None = None, *
     >>> bool(0.8 < found.independent < 1.0), found.undecided
     (True, 0.0)
     """
-    threat = Threat(norm=np.inf) if threat is None else threat
+    threat = Threat(norm=np.inf) if threat is None else checked_threat(threat)
     if threat.free is not None:
         raise ValueError("Name the sensitive columns in on=, not also in free= of the threat.")
     free = Threat(**threat.get_params() | {"free": on})
