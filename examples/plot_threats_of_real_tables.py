@@ -84,7 +84,7 @@ assert (moved[seen]["years_in_job"] % 1 == 0).all()
 # %%
 # Does the answer depend on sex?
 # ------------------------------
-# The column may take any value, and the numbers may differ a little besides. Each row is proven to be independent
+# The column may take either value, and the numbers may differ a little besides. Each row is proven to be independent
 # of it, or has a witness.
 
 sizes = [0.0, 0.25, 0.5, 1.0, 2.0]

@@ -201,7 +201,8 @@ def _function(step: FunctionTransformer, n_in: int) -> Affine:
 
 
 def _components(step, n_in: int) -> Affine:
-    return Affine.step(np.atleast_2d(np.asarray(step.components_, dtype=np.float64)))
+    W = step.components_.toarray() if hasattr(step.components_, "toarray") else step.components_
+    return Affine.step(np.atleast_2d(np.asarray(W, dtype=np.float64)))
 
 
 # Exact type -> reader of its fitted attributes. One line here is all a new affine step needs.

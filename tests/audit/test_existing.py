@@ -76,8 +76,8 @@ def test_a_saved_model_with_words_in_its_table(tmp_path):
     trained = holdfast.audit(frame[:140], "y", tune="none", models=["knn"], explain=0)
     model = holdfast.load(holdfast.save(trained.model(), tmp_path / "m.holdfast"))
     X, y = frame[140:].drop(columns="y"), frame["y"][140:]
-    result = holdfast.audit(model=model, X=X, y=y, reference=(frame[:140].drop(columns="y"), frame["y"][:140]),
-                            explain=1)  # fmt: skip
+    known = frame.iloc[trained.train_rows - 1]
+    result = holdfast.audit(model=model, X=X, y=y, reference=(known.drop(columns="y"), known["y"]), explain=1)
     assert result.feature_names == ["a", "b", "site=hill", "site=lake"]
     assert set(result.models) == {"yours", "logistic", "knn"}
     summary = result.summary()

@@ -86,7 +86,9 @@ def test_without_units_sizes_are_in_standard_deviations():
     )
     assert result.units == "standard deviations"
     plain = holdfast.audit(loans(), "answer", models=["logistic"], tune="none", explain=0).summary()
-    assert plain["threat"]["sentences"][-1] == "house and sex cannot change."
+    assert plain["threat"]["sentences"][-1] == (
+        "house and sex cannot change: they hold categories, which change only if the threat says so."
+    )
     assert plain["dependence"] == []
 
 
@@ -115,7 +117,7 @@ def test_the_report_says_it_in_every_form(audited):
         for sentence in (
             "What was allowed to move",
             "age can only grow.",
-            "house cannot change.",
+            "house cannot change: it holds categories",
             "units of the threat",
         ):
             assert sentence in text
@@ -139,8 +141,9 @@ def test_words_of_a_model_in_use(used):
     other = rows.assign(sex=np.where(rows["sex"] == "f", "m", "f"))
     assert each.alone["yours"].dependent == pytest.approx((model.predict(other) != model.predict(rows)).mean())
     summary = used.summary()
-    assert "sex may take any value, at no cost." in summary["threat"]["sentences"]
-    assert "house cannot change." in summary["threat"]["sentences"]
+    assert "sex may take any of its values in the rows of training, at no cost." in summary["threat"]["sentences"]
+    told = "house cannot change: it holds categories, which change only if the threat says so."
+    assert told in summary["threat"]["sentences"]
     example = summary["dependence"][0]["examples"][0]
     assert example["becomes"] != example["prediction"]
     assert "sex from" in example["sentence"]
@@ -173,7 +176,10 @@ def test_numbers_as_sensitive_columns():
         explain=0,
     )
     told = result.summary()
-    assert told["threat"]["sentences"][-2:] == ["age cannot change.", "house and sex cannot change."]
+    assert told["threat"]["sentences"][-2:] == [
+        "age cannot change.",
+        "house and sex cannot change: they hold categories, which change only if the threat says so.",
+    ]
     ages = np.unique(result.X_train[:, 0])
     model = result.models["logistic"]
     changed = [model.predict(np.column_stack([np.full(len(result.X_test), a), result.X_test[:, 1:]])) for a in ages]

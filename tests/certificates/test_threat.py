@@ -190,8 +190,8 @@ def test_sentences():
         "sex cannot change.",
         "age can only grow.",
         "age stays a whole number.",
-        "race may take any value, at no cost.",
-        "Up to 1 of job may change to another category, at no cost.",
+        "race may take any of 2 values, at no cost.",
+        "Up to 1 of job (3 values) may change, at no cost.",
         "paid - owed <= 0 holds before and after a move.",
         "Only rows with the answer bad are attacked.",
     ]

@@ -1,11 +1,14 @@
 """The opposite of a certificate: a move that does change the answer, as short as can be found."""
 
 from dataclasses import dataclass
+from inspect import signature
 
 import numpy as np
 
 from holdfast.certificates.certify import certify
 from holdfast.numerics.frames import with_names
+
+_OPTIONS = [name for name in signature(certify).parameters if name not in ("model", "X", "y")]
 
 
 @dataclass(frozen=True)
@@ -71,6 +74,12 @@ def attack(model, X, y=None, **options) -> Attack:
     >>> bool((clf.predict(found.adversarial) != found.prediction).all())
     True
     """
+    unknown = [name for name in options if name not in _OPTIONS]
+    if unknown:
+        raise TypeError(
+            f"attack has no option {', '.join(map(repr, unknown))}; its options are those of certify: "
+            f"{', '.join(_OPTIONS)}."
+        )
     certificate = certify(model, X, y, **options)
     adversarial, prediction = certificate.adversarial, certificate.prediction
     success = np.isfinite(certificate.upper)

@@ -1,7 +1,7 @@
 """The threat of an audit, for rows of numbers and for rows as a model takes them."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -9,7 +9,9 @@ import numpy as np
 from holdfast.audit.distance import column_ranges
 from holdfast.certificates.columns import Columns
 from holdfast.certificates.norms import L1, L2, LInf
-from holdfast.certificates.threat import Threat
+from holdfast.certificates.threat import Threat, checked_threat
+from holdfast.certificates.threat_columns import by_name, table_columns
+from holdfast.certificates.threat_words import TRAINING, sentences
 
 DEVIATIONS = "standard deviations"
 OWN_UNITS = "units of the threat"
@@ -32,7 +34,9 @@ class AllowedMoves:
     units : str
         What sizes are measured in.
     given : Threat or None
-        As the user gave it.
+        As the user gave it, with columns by name.
+    deviations_of, values_in : str
+        In words, the rows that standard deviations are of, and that values of ``free`` and ``categories`` are from.
     """
 
     threat: Threat
@@ -41,6 +45,8 @@ class AllowedMoves:
     words: np.ndarray
     units: str = DEVIATIONS
     given: Threat | None = None
+    deviations_of: str = TRAINING
+    values_in: str = TRAINING
 
     @cached_property
     def numbered(self) -> Threat:
@@ -73,13 +79,19 @@ class AllowedMoves:
     def sentences(self) -> list[str]:
         """Plain sentences on what was allowed to move; columns of categories that stay as they are named."""
         unit = "std" if self.given is None else self.given.unit or "std"  # as the user said it, not as an array
-        out = Threat(**self.threat.get_params() | {"unit": unit}).describe()
+        listed = self.given is not None and any(
+            isinstance(getattr(self.given, what), Mapping) for what in ("free", "categories")
+        )
+        shown = Threat(**self.threat.get_params() | {"unit": unit})
+        out = sentences(shown, self.deviations_of, None if listed else self.values_in)
         fixed = [name for name in self.groups if name not in self.changing]
         words = [k for k in np.flatnonzero(self.words & self.still).tolist() if not self._in_groups(k)]
         fixed += [self.names[k] for k in words]
         fixed = [name for name in fixed if name not in map(str, self._frozen_names())]
         if fixed:
-            out += Threat(frozen=fixed).describe()[1:]
+            (sentence,) = Threat(frozen=fixed).describe()[1:]
+            hold = "it holds" if len(fixed) == 1 else "they hold"
+            out.append(f"{sentence.removesuffix('.')}: {hold} categories, which change only if the threat says so.")
         return out
 
     def extent(self, X: np.ndarray) -> float:
@@ -110,9 +122,7 @@ class AllowedMoves:
         changed: dict = {"free": [column], "categories": None, "max_changes": None}
         if self.threat.frozen is not None:
             changed["frozen"] = [name for name in self._frozen_names() if self._column_name(name) != column]
-        return AllowedMoves(
-            Threat(**self.threat.get_params() | changed), self.names, self.groups, self.words, self.units
-        )
+        return replace(self, threat=Threat(**self.threat.get_params() | changed), given=None)
 
     def with_values(self, X: np.ndarray) -> "AllowedMoves":
         """Columns of numbers that ``free`` or ``categories`` list without values, with those of the rows."""
@@ -126,9 +136,7 @@ class AllowedMoves:
                 known = str(name) in self.names and not self.words[self.names.index(str(name))]
                 values = np.unique(X[:, self.names.index(str(name))]) if known else None
                 changed[what][name] = None if values is None else values[np.isfinite(values)].tolist()
-        return AllowedMoves(
-            Threat(**self.threat.get_params() | changed), self.names, self.groups, self.words, self.units, self.given
-        )
+        return replace(self, threat=Threat(**self.threat.get_params() | changed))
 
     def _frozen_names(self) -> list:
         listed = self.threat.frozen
@@ -159,6 +167,9 @@ def allowed_moves(
     groups: Mapping[str, Sequence[int]],
     X: np.ndarray,
     deviation: np.ndarray,
+    *,
+    deviations_of: str = TRAINING,
+    values_in: str = TRAINING,
 ) -> AllowedMoves:
     """The threat of an audit; without units of its own moves are measured in standard deviations.
 
@@ -175,6 +186,9 @@ def allowed_moves(
     X : ndarray of shape (n_rows, n_features)
         Rows of training, for ranges and for the values of categories.
     deviation : ndarray of shape (n_features,)
+    deviations_of, values_in : str
+        What the deviations, and X, are: :data:`TRAINING`, or the words for other rows, which have no ranges to measure
+        by.
 
     Returns
     -------
@@ -182,13 +196,23 @@ def allowed_moves(
         Everything that is wrong with the threat is reported in one ``ValueError``.
     """
     names, words = [str(name) for name in names], np.asarray(words, dtype=bool)
-    threat = Threat() if given is None else given
+    threat = Threat() if given is None else checked_threat(given)
     if threat.frozen is not None and np.asarray(threat.frozen).dtype == bool:
         threat = Threat(**threat.get_params() | {"frozen": [names[k] for k in np.flatnonzero(threat.frozen)]})
-    unit = _unit(threat.unit, names, X, deviation)
+    threat = by_name(threat, table_columns(names, groups))
+    given = None if given is None else threat
+    unit = _unit(threat.unit, names, X if values_in == TRAINING else None, deviation)
     has_units = threat.unit is not None and not (isinstance(threat.unit, str) and threat.unit == "std")
     threat = Threat(**threat.get_params() | {"unit": unit})
-    out = AllowedMoves(threat, names, groups, words, OWN_UNITS if has_units else DEVIATIONS, given)
+    if not has_units and deviations_of != TRAINING and len(X) == 1:
+        raise ValueError(
+            "One row has no standard deviation to measure moves by: give the audit reference=(X_train, y_train) "
+            "(--reference), or a Threat whose unit is numbers."
+        )
+    units = OWN_UNITS if has_units else DEVIATIONS
+    if units == DEVIATIONS and deviations_of != TRAINING:
+        units += f" of {deviations_of}"
+    out = AllowedMoves(threat, names, groups, words, units, given, deviations_of, values_in)
     if given is not None:
         out = out.with_values(X)
     if given is not None and (groups or not words.any()):  # else the model itself reads the threat, and checks it
@@ -196,10 +220,17 @@ def allowed_moves(
     return out
 
 
-def _unit(given, names: list[str], X: np.ndarray, deviation: np.ndarray) -> np.ndarray:
-    """The unit of each feature."""
-    width = np.nanmax(X, axis=0) - np.nanmin(X, axis=0)
-    known = {"std": deviation, "range": np.where(width > 0, width, 1.0)}
+def _unit(given, names: list[str], X: np.ndarray | None, deviation: np.ndarray) -> np.ndarray:
+    """The unit of each feature; X are rows of training, None if they are not known."""
+    known = {"std": deviation}
+    if X is not None:
+        width = np.nanmax(X, axis=0) - np.nanmin(X, axis=0)
+        known["range"] = np.where(width > 0, width, 1.0)
+    elif "range" in (given.values() if isinstance(given, Mapping) else [given] if isinstance(given, str) else []):
+        raise ValueError(
+            f"unit={given!r} needs rows of training: give the audit reference=(X_train, y_train) (--reference), or a "
+            "Threat whose unit is numbers."
+        )
     columns = Columns(len(names), names)
     if isinstance(given, str) and given in known:
         return known[given]

@@ -10,6 +10,7 @@ from holdfast.audit.allowed_moves import AllowedMoves
 from holdfast.audit.changes import largest_changes, sentence
 from holdfast.certificates.fairness import Dependence, dependence
 from holdfast.certificates.threat import Threat
+from holdfast.certificates.threat_words import TRAINING
 from holdfast.numerics.formatting import short_name
 
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ class ColumnDependence:
 def sensitive_columns(allowed: AllowedMoves, listed: Sequence[str]) -> list[str]:
     """The columns that are asked about: those that are listed, or else those that the threat frees."""
     known = [*dict.fromkeys([*allowed.groups, *allowed.names])]
-    wrong = [name for name in listed if str(name) not in known]
+    wrong = [name for name in listed if name not in known]
     if wrong:
         raw = [name for name in known if not any(name.startswith(f"{column}=") for column in allowed.groups)]
         raise ValueError(
@@ -51,7 +52,7 @@ def sensitive_columns(allowed: AllowedMoves, listed: Sequence[str]) -> list[str]
             f"{', …' if len(raw) > 8 else ''}."
         )
     if listed:
-        return [str(name) for name in listed]
+        return list(listed)
     free = allowed.threat.free
     return [] if free is None else [name for name in allowed.changing if name in map(str, free)]
 
@@ -94,9 +95,16 @@ def ask_dependence(
             sample = rows.iloc[picked] if hasattr(rows, "iloc") else rows[picked]
             for table, shown, at in ((alone, rows, 0.0), (within, sample, radius)):
                 answer = dependence(model, shown, on, at=at, threat=base, **own_options, **options)
-                table[key] = replace(answer, columns=[column])
+                table[key] = replace(answer, columns=[column], tried=[_tried(answer, known, column)])
         answers.append(ColumnDependence(column, alone, within, picked))
     return answers
+
+
+def _tried(answer: Dependence, known: AllowedMoves, column: str) -> str:
+    """The values of a column that were tried, and where they are from."""
+    rows = TRAINING if known.words[known.members(column)].all() else known.values_in
+    (tried,) = answer.tried
+    return tried.replace(" given", f" in {rows}")
 
 
 def dependence_tables(result: "AuditResult", best: str) -> list[dict]:
@@ -109,6 +117,7 @@ def dependence_tables(result: "AuditResult", best: str) -> list[dict]:
         tables.append(
             {
                 "column": short_name(each.column),
+                "values": each.alone[best].tried[0],
                 "at": float(result.radius),
                 "models": models,
                 "sentences": _sentences(each, best, result),

@@ -4,26 +4,31 @@ import time
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from holdfast.audit.allowed_moves import allowed_moves, category_groups
+from holdfast.audit.allowed_moves import OWN_UNITS, AllowedMoves, allowed_moves, category_groups
 from holdfast.audit.candidates import Training, choose_candidates
-from holdfast.audit.category_cells import cells_as_numbers, coded
+from holdfast.audit.category_cells import cells_as_numbers
 from holdfast.audit.dependence import ask_dependence, sensitive_columns
 from holdfast.audit.explained import EXPLAINED, explain_rows
-from holdfast.audit.new_rows import how_read, read_new_rows, split_encoder
+from holdfast.audit.given_rows import GivenRows, given_rows
+from holdfast.audit.new_rows import how_read, split_encoder
 from holdfast.audit.progress import StageProgress, no_progress
+from holdfast.audit.reference import check_reference
 from holdfast.audit.result import AuditResult
 from holdfast.audit.table_baselines import table_baselines
 from holdfast.audit.tables import certify_rows, match_labels
 from holdfast.certificates.certify import DEFAULT_BUDGET
 from holdfast.certificates.threat import Threat
-from holdfast.certificates.training_rows import deviations
+from holdfast.certificates.threat_words import TRAINING
+from holdfast.certificates.training_rows import deviations, stored_rows
+from holdfast.certificates.voting import voter_for
 from holdfast.datasets.dataset import Dataset
 from holdfast.datasets.open import open_data
 from holdfast.datasets.table import row_names
+from holdfast.numerics.formatting import short_name
 from holdfast.numerics.frames import as_pandas
 from holdfast.persistence import versions
 
@@ -51,9 +56,10 @@ def audit_model(
 ) -> AuditResult:
     """Certify and attack a fitted model on labelled rows.
 
-    Moves are measured in standard deviations of the reference rows; without a reference, in those by which the model's
-    own first scaler divides, or else in those of X. Columns of words, and the columns that a
-    :class:`~holdfast.datasets.TableEncoder` encodes, are frozen.
+    Moves are measured in the standard deviations by which the model's own first scaler divides, or else in those of the
+    rows of training, if these are known (``reference``, or the rows of a classifier that stores them); or else in those
+    of X, and the report says so. Columns of words, and the columns that a :class:`~holdfast.datasets.TableEncoder`
+    encodes, are frozen.
 
     Parameters
     ----------
@@ -68,16 +74,28 @@ n_jobs, progress
     """
     began = time.perf_counter()
     X, y = as_pandas(X), as_pandas(y)
-    reference = reference if reference is None else tuple(as_pandas(part) for part in reference)
-    table, y, name, ids, numbers, notes = _labelled_rows(model, X, y, target, drop, id)
     encoder, part = split_encoder(model)
     inner: Any = part
-    test, known = _test_and_reference(model, table, reference, notes)
+    if not hasattr(inner, "classes_"):
+        voter_for(inner)  # says what can be certified
+    reference = _labelled_reference(model, reference)
+    table, y, name, ids, numbers, notes = _labelled_rows(model, X, y, target, drop, id)
+    before = reference if encoder is None or reference is None else (encoder.encode(reference[0]), reference[1])
+    voter = voter_for(inner, before)
+    test, known = given_rows(model, voter, table, None if reference is None else reference[0], notes)
     matrix, words = test.matrix, test.words
+    if known is not None:
+        notes += check_reference(inner, known, reference[1], test, y)
     data = matrix if known is None else known.matrix
-    scale = _scale(inner, data, test.is_category)
+    stored = stored_rows(inner)
+    training = data if known is not None or stored is None else stored
+    these = TRAINING if known is not None or stored is not None else f"these {len(matrix):,} rows"
+    scale, own_scale = _scale(inner, training, test.is_category)
     groups = {} if encoder is None else category_groups(encoder)
-    allowed = allowed_moves(threat, test.names, test.is_category, groups, data, scale)
+    allowed = allowed_moves(
+        threat, test.names, test.is_category, groups, training, scale,
+        deviations_of=TRAINING if own_scale else these, values_in=these,
+    )  # fmt: skip
     columns_asked = sensitive_columns(allowed, sensitive)
     models = {"yours": inner}
     methods = {"yours": type(inner[-1] if hasattr(inner, "steps") else inner).__name__}
@@ -85,18 +103,18 @@ n_jobs, progress
     # Words and gaps are not in the matrix: then the baselines take the table as well.
     by_table = bool(encoder is None and (words or not np.isfinite(data).all()) and hasattr(table, "columns"))
     if known is not None:
-        y_known = match_labels(model, reference[1])
-        baselines = _fit_baselines(known, y_known, by_table, n_neighbors, n_jobs, notes)
+        baselines = _fit_baselines(known, reference[1], by_table, n_neighbors, n_jobs, notes)
         for candidate in choose_candidates(BASELINES):
             models[candidate.key] = baselines[candidate.key]
             methods[candidate.key], about[candidate.key] = candidate.method, candidate.about
     trained_on = None if known is None else (known.given, reference[1])
 
     def rows_of(key: str) -> tuple:
-        """The test rows for a model, whether they are as the user gave them, and its own options of ``certify``."""
+        """The test rows for a model, whether it knows their columns by name, and its own options of ``certify``."""
         if encoder is not None or not (by_table or key == "yours"):
             return matrix, False, {}
-        return test.given, True, {"reference": trained_on} if trained_on is not None and key == "yours" else {}
+        named = getattr(models[key], "feature_names_in_", None) is not None
+        return test.given, named, {"reference": trained_on} if trained_on is not None and key == "yours" else {}
 
     certificates = {}
     for key, each in models.items():
@@ -110,10 +128,11 @@ n_jobs, progress
         adversarial = cells_as_numbers(certificate.adversarial, matrix, allowed.frozen, words)
         certificates[key] = replace(certificate, units=allowed.units, adversarial=adversarial)
     dependences = ask_dependence(
-        models, columns_asked, allowed, rows_of, data, radius, progress, budget=budget, n_jobs=n_jobs
+        models, columns_asked, allowed, rows_of, training, radius, progress, budget=budget, n_jobs=n_jobs
     )
     if known is None:
         notes.append("No training rows were given (reference), so there are no baselines but the most frequent answer.")
+    notes += _notes_on_units(allowed, matrix)
     result = AuditResult(
         name=name,
         target=target or "class",
@@ -121,7 +140,7 @@ n_jobs, progress
         frozen=allowed.frozen,
         classes=np.unique(np.concatenate([np.asarray(inner.classes_).astype(object), y.astype(object)])).tolist(),
         X_train=data,
-        y_train=np.asarray(y if reference is None else reference[1]),
+        y_train=y if reference is None else reference[1],
         X_test=matrix,
         y_test=y,
         scale=scale,
@@ -149,55 +168,18 @@ n_jobs, progress
     return replace(result, explained=explained, seconds={"all": time.perf_counter() - began})
 
 
-class _Rows(NamedTuple):
-    """Rows of the user's, as the model takes them and as numbers.
-
-    Attributes
-    ----------
-    given : data frame or ndarray
-        As the model behind the encoder takes them.
-    matrix : ndarray of shape (n_rows, n_features)
-        The same as numbers; words by their codes.
-    names, origins : lists of str
-        The features, and the column of the table that each is from.
-    is_category : ndarray of bool of shape (n_features,)
-        Features that are categories, which do not move.
-    words : dict
-        Columns of words -> their values, by code.
-    """
-
-    given: Any
-    matrix: np.ndarray
-    names: list[str]
-    origins: list[str]
-    is_category: np.ndarray
-    words: dict[int, list]
-
-
-def _test_and_reference(model, table, reference: tuple | None, notes: list[str]) -> tuple[_Rows, _Rows | None]:
-    """The test rows and, if there is a reference, its rows, with the same codes for the same words."""
-    if reference is not None and len(reference) != 2:
-        raise ValueError("reference must be a pair: the rows the model was trained on, and their labels.")
-    encoder, inner = split_encoder(model)
-    if encoder is not None:
-        new = read_new_rows(model, table)
-        notes += new.notes()
-        names, origins = list(encoder.feature_names_), encoder.origins()
-        test = _Rows(new.matrix, new.matrix, names, origins, encoder.frozen_, {})
-        if reference is None:
-            return test, None
-        encoded = encoder.encode(reference[0])
-        return test, test._replace(given=encoded, matrix=encoded)
-    given, matrix, names, words = _as_matrix(inner, table)
-    test = _Rows(given, matrix, names, list(names), np.isin(np.arange(len(names)), list(words)), words)
+def _labelled_reference(model, reference) -> tuple | None:
+    """The rows of training, and their labels in the type of the model's classes."""
     if reference is None:
-        return test, None
-    given, matrix, _, words = _as_matrix(inner, reference[0], words)
-    return test._replace(words=words), test._replace(given=given, matrix=matrix, words=words)
+        return None
+    if len(reference) != 2:
+        raise ValueError("reference must be a pair: the rows the model was trained on, and their labels.")
+    rows, labels = (as_pandas(part) for part in reference)
+    return rows, match_labels(model, labels)
 
 
 def _fit_baselines(
-    known: _Rows, y: np.ndarray, by_table: bool, n_neighbors: int, n_jobs: int | None, notes: list[str]
+    known: GivenRows, y: np.ndarray, by_table: bool, n_neighbors: int, n_jobs: int | None, notes: list[str]
 ) -> dict[str, Any]:
     """The baselines, trained on the reference rows: as a table, or as numbers; ``notes`` gets their warnings."""
     if by_table:
@@ -231,39 +213,23 @@ def _labelled_rows(model, X, y, target, drop, id):
     return X, match_labels(model, labels), "your rows", names, np.arange(1, len(labels) + 1), []
 
 
-def _as_matrix(model, X, known: dict[int, list] | None = None) -> tuple:
-    """Rows as the model takes them, and as numbers, words by their codes; names; columns of words -> their values.
-
-    Words that ``known`` has keep their codes.
-    """
-    if not hasattr(X, "columns"):
-        matrix = np.asarray(X, dtype=np.float64)
-        names = getattr(model, "feature_names_in_", None)
-        names = [f"x{k}" for k in range(matrix.shape[1])] if names is None else [str(n) for n in names]
-        return matrix, matrix, names, {}
-    wanted = getattr(model, "feature_names_in_", None)
-    if wanted is not None:
-        missing = [str(c) for c in wanted if c not in X.columns]
-        if missing:
-            raise ValueError(f"The rows lack the columns {', '.join(map(repr, missing[:10]))}, which the model takes.")
-        X = X[list(wanted)]
-    columns, words = [], {}
-    for k, c in enumerate(X.columns):
-        if X[c].dtype.kind in "biuf" and k not in (known or {}):
-            columns.append(X[c].to_numpy(dtype=np.float64, na_value=np.nan))
-            continue
-        values = X[c].astype(object).tolist()
-        words[k] = (known or {}).get(k) or [first for _, first in sorted({str(v): v for v in values}.items())]
-        columns.append(coded(values, words[k]))
-    matrix = np.column_stack(columns)
-    given = X if words or wanted is not None else matrix
-    return given, matrix, [str(c) for c in X.columns], words
-
-
-def _scale(model, rows: np.ndarray, frozen: np.ndarray) -> np.ndarray:
-    """The unit of each column: the model's own scaler, or the standard deviation of the rows; 1 for constants."""
+def _scale(model, rows: np.ndarray, frozen: np.ndarray) -> tuple[np.ndarray, bool]:
+    """The unit of each column, 1 for constants; and whether it is from the model's own scaler, not from the rows."""
     divisors = deviations(model)
     if divisors is not None and len(divisors) == rows.shape[1]:
-        return divisors
+        return divisors, True
     spread = np.nanstd(rows, axis=0)
-    return np.where((spread > 0) & ~frozen, spread, 1.0)
+    return np.where((spread > 0) & ~frozen, spread, 1.0), False
+
+
+def _notes_on_units(allowed: AllowedMoves, matrix: np.ndarray) -> list[str]:
+    """Sentences on units that are not of rows of training."""
+    if allowed.deviations_of == TRAINING or allowed.units == OWN_UNITS:
+        return []
+    out = [f"The rows of training are not known: sizes are in standard deviations of {allowed.deviations_of}."]
+    constant = np.flatnonzero((np.nanstd(matrix, axis=0) == 0) & ~allowed.frozen).tolist()
+    if constant:
+        names = ", ".join(short_name(allowed.names[k]) for k in constant[:8])
+        more = f" and {len(constant) - 8} more" if len(constant) > 8 else ""
+        out.append(f"The same in all of these rows, and counted in units of 1: {names}{more}.")
+    return out

@@ -132,7 +132,8 @@ def explain_rows(
     known = reference if is_own_model else (with_names(result.X_train, model), result.y_train)
     data = np.vstack([result.X_train, result.X_test])
     whole = (np.isnan(data) | (data == np.round(data))).all(axis=0) & ~result.frozen
-    threat = _threat(result, is_own_model and result.encoder is None, np.flatnonzero(whole))
+    by_name = is_own_model and result.encoder is None and getattr(model, "feature_names_in_", None) is not None
+    threat = _threat(result, by_name, np.flatnonzero(whole))
     chosen_rows = test_rows.iloc[chosen] if hasattr(test_rows, "iloc") else with_names(test_rows[chosen], model)
 
     def ask(**options) -> Counterfactuals:

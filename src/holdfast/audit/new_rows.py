@@ -18,6 +18,11 @@ from holdfast.datasets.reading import Reading
 from holdfast.datasets.unknown_values import UnknownValues, count_rows, describe_all
 
 _MAX_LISTED = 10  # ignored columns that are named
+_FILLED = (
+    "An unseen category counts as none of the known ones, everything else as the median of the training rows; the "
+    "result for such a row is about the filled-in row."
+)
+_ENCODED = "They count as what the encoder of the model makes of unknown values, often none of the known ones."
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,6 +42,8 @@ class NewRows:
         True if the columns of the table were in another order than in training.
     read : list of str
         What was found out about the file.
+    own_encoder : bool
+        Whether holdfast's encoder reads the table, and not steps of scikit-learn.
     """
 
     matrix: Any
@@ -44,6 +51,7 @@ class NewRows:
     ignored: list[str] = field(default_factory=list)
     reordered: bool = False
     read: list[str] = field(default_factory=list)
+    own_encoder: bool = True
 
     def notes(self) -> list[str]:
         """Sentences on what was done to the table."""
@@ -56,12 +64,9 @@ class NewRows:
         if self.reordered:
             notes.append("The columns are in another order than in training: they were taken by name.")
         if self.unknown:
-            filled = "An unseen category counts as none of the known ones, everything else as the median in training"
-            if hasattr(self.matrix, "columns"):
-                filled = "The model's own encoder decides what they count as"
             notes.append(
                 f"{count_rows(self.unknown):,} of {len(self.matrix):,} rows hold values that the model was not trained "
-                f"on: {describe_all(self.unknown)}. {filled}; the result for such a row is about the filled-in row."
+                f"on: {describe_all(self.unknown)}. {_FILLED if self.own_encoder else _ENCODED}"
             )
         return notes
 
@@ -110,8 +115,8 @@ def read_new_rows(model, X, allow_unknown: bool = False) -> NewRows:
         matrix, unknown = encoder.transform_new(X, allow_unknown)
         return NewRows(matrix, unknown, ignored, reordered)
     if hasattr(X, "columns") and takes_words(inner):
-        rows, unknown = _known_words(inner, X if names is None else X[list(names)], allow_unknown)
-        return NewRows(rows, unknown, ignored, reordered)
+        rows, unknown = known_words(inner, X if names is None else X[list(names)], allow_unknown)
+        return NewRows(rows, unknown, ignored, reordered, own_encoder=False)
     return NewRows(_numbers(inner, X, names), [], ignored, reordered)
 
 
@@ -124,7 +129,7 @@ def how_read(model) -> tuple[Reading, list[str] | None]:
     return Reading(), None if names is None else [str(name) for name in names]
 
 
-def _known_words(model, X, allow_unknown: bool) -> tuple:
+def known_words(model, X, allow_unknown: bool) -> tuple:
     """The table with its words as the encoders of a pipeline know them, and the values that they do not know."""
     try:
         steps = [step for _, step in model.steps[:-1]] if isinstance(model, Pipeline) else [model]
@@ -155,7 +160,7 @@ def _known_words(model, X, allow_unknown: bool) -> tuple:
     if unknown and not allow_unknown:
         raise ValueError(
             f"The rows hold values that the model was not trained on: {describe_all(unknown)}. Correct them, or allow "
-            "them (--allow-unknown): the model's own encoder then decides what they count as."
+            f"them (--allow-unknown). {_ENCODED}"
         )
     return X, unknown
 
@@ -181,7 +186,7 @@ def _numbers(model, X, names) -> np.ndarray:
     """The matrix of a model without an encoder, which takes numbers only."""
     if hasattr(X, "columns"):
         X = X if names is None else X[list(names)]
-        words = [str(c) for c in X.columns if X[c].dtype.kind not in "biuf"]
+        words = [str(c) for c in X.columns if X[c].dtype.kind not in "biuf" and not numeric(X[c].tolist())]
         if words:
             raise ValueError(
                 f"This model takes numbers only, but {'a column holds' if len(words) == 1 else 'columns hold'} words: "

@@ -20,6 +20,7 @@ from holdfast.datasets.encoder import TableEncoder
 from holdfast.datasets.load import load_dataset
 from holdfast.datasets.table import read_rows
 from holdfast.numerics.frames import with_names
+from holdfast.numerics.labels import class_codes
 
 DEVIATIONS = "standard deviations of the training rows"
 
@@ -131,20 +132,15 @@ def matrix_names(model, n_features: int) -> list[str]:
 
 
 def match_labels(model, column) -> np.ndarray:
-    """Convert a column of labels to the type of the model's classes, so that 1, 1.0 and "1" are the same."""
-    known = {str(c): c for c in model.classes_.tolist()}
-    words = []
-    for value in np.asarray(column, dtype=object).tolist():
-        if isinstance(value, float) and value.is_integer():
-            value = int(value)
-        words.append(str(value))
-    unknown = sorted(set(words) - set(known))
+    """A column of labels as classes of the model, however they are written: 1, 1.0, True and "1" are the same."""
+    classes = np.asarray(model.classes_)
+    codes, unknown = class_codes(np.asarray(column, dtype=object), classes)
     if unknown:
         raise ValueError(
-            f"The label {unknown[0]!r} is none of the model's classes ({', '.join(list(known)[:10])}): leave such "
-            "rows out."
+            f"The label {str(unknown[0])!r} is none of the model's classes "
+            f"({', '.join(map(str, classes.tolist()[:10]))}): leave such rows out."
         )
-    return np.asarray([known[word] for word in words])
+    return classes[codes]
 
 
 def vote_share(model, X) -> np.ndarray | None:

@@ -11,11 +11,12 @@ from holdfast.certificates.certificate import Certificate
 from holdfast.certificates.effort import Effort
 from holdfast.certificates.enumeration import bracket_threat
 from holdfast.certificates.problems import Budget
-from holdfast.certificates.threat import Threat
+from holdfast.certificates.threat import Threat, checked_threat
 from holdfast.certificates.threat_encoding import read_for
 from holdfast.certificates.training_rows import fitted_threat
 from holdfast.certificates.voting import Voter, voter_for
 from holdfast.certificates.witnesses.boundary import confirmed_radii
+from holdfast.numerics.labels import class_codes
 from holdfast.numerics.threads import single_threaded_blas
 from holdfast.parameters import check_count, check_number
 
@@ -62,7 +63,7 @@ def certify(
         refused. A collection is certified block by block on its workers; the certificate, which is as large as X
         (``adversarial``), is returned to the caller.
     y : array-like of shape (n_rows,), optional
-        True labels, kept for ``certified_accuracy``.
+        True labels, kept for ``certified_accuracy``; labels that are none of the model's classes are refused.
     threat : Threat, optional
         Which moves are possible, and how they are measured; in place of norm, lower, upper and frozen.
     at : float, optional
@@ -136,9 +137,7 @@ def certify(
         fitted = fitted_threat(as_threat(threat, norm, lower, upper, frozen), model, reference, voter.feature_names)
         reading = read_for(fitted, voter)
         attacked = attacked_codes(fitted.classes, voter.classes)
-        y = None if y is None else np.asarray(y)
-        if y is not None and y.shape != (len(rows),):
-            raise ValueError(f"y must have shape ({len(rows)},); got {y.shape}.")
+        y = true_labels(y, voter.classes, len(rows))
         reading.check_rows(rows)
         bounds = bracket_threat(voter, reading, rows, effort, attacked, _printer(verbose, progress))
         radius = confirmed_radii(voter, reading, X, rows, bounds, attacked)
@@ -176,22 +175,41 @@ def as_threat(threat: Threat | None, norm, lower, upper, frozen) -> Threat:
         return Threat(norm, lower=lower, upper=upper, frozen=frozen)
     if loose:
         raise ValueError(f"Give {', '.join(loose)} to the Threat, not beside it.")
-    return threat
+    return checked_threat(threat)
 
 
 def attacked_codes(classes, known: np.ndarray) -> np.ndarray | None:
-    """Codes of the classes that a threat names; in a threat from a file, numbers may be written as strings."""
+    """Codes of the classes that a threat names, however they are written; see :func:`class_codes`."""
     if classes is None:
         return None
-    words = {str(label): code for code, label in enumerate(known.tolist())}
-    named = np.atleast_1d(np.asarray(classes, dtype=object)).tolist()
-    unknown = [label for label in named if str(label) not in words]
+    codes, unknown = class_codes(np.atleast_1d(np.asarray(classes, dtype=object)), known)
+    if unknown:
+        raise ValueError(f"classes names {_listed(unknown)}, but the classes of the model are {_classes(known)}.")
+    return codes
+
+
+def true_labels(y, known: np.ndarray, n_rows: int) -> np.ndarray | None:
+    """True labels as classes of the model, however they are written; labels of other classes are refused."""
+    if y is None:
+        return None
+    y = np.asarray(y)
+    if y.shape != (n_rows,):
+        raise ValueError(f"y must have shape ({n_rows},); got {y.shape}.")
+    codes, unknown = class_codes(y, known)
     if unknown:
         raise ValueError(
-            f"classes names {', '.join(map(repr, unknown))}, but the classes of the model are "
-            f"{', '.join(list(words)[:10])}{', …' if len(words) > 10 else ''}."
+            f"{int((codes < 0).sum())} of {n_rows} labels in y, the first in row {int(np.argmax(codes < 0))}, are none "
+            f"of the model's classes ({_classes(known)}): {_listed(unknown)}. Correct them, or leave such rows out."
         )
-    return np.array([words[str(label)] for label in named], dtype=np.int64)
+    return known[codes]
+
+
+def _classes(known: np.ndarray) -> str:
+    return f"{', '.join(map(str, known.tolist()[:10]))}{', …' if len(known) > 10 else ''}"
+
+
+def _listed(labels: list) -> str:
+    return f"{', '.join(map(repr, labels[:10]))}{', …' if len(labels) > 10 else ''}"
 
 
 def _effort(method: str, budget, witness: bool, memory: float, n_jobs: int | None, at: float | None) -> Effort:

@@ -7,7 +7,11 @@ import numpy as np
 
 from holdfast.certificates.certificate import Certificate
 from holdfast.certificates.certify import certify
-from holdfast.certificates.threat import Threat
+from holdfast.certificates.threat import Threat, checked_threat
+from holdfast.certificates.threat_encoding import read_for
+from holdfast.certificates.threat_words import TRAINING
+from holdfast.certificates.training_rows import fitted_threat
+from holdfast.certificates.voting import voter_for
 from holdfast.numerics.formatting import percent
 
 
@@ -22,11 +26,14 @@ class Dependence:
         How far the other features may move at the same time; 0: not at all.
     certificate : Certificate
         ``stable`` is the verdict of each row; where it is False, ``adversarial`` is the row with another answer.
+    tried : list of str
+        For each column, in words, the values that were tried; the verdict is about no others.
     """
 
     columns: list[str]
     at: float
     certificate: Certificate
+    tried: list[str]
 
     @property
     def independent(self) -> float:
@@ -55,6 +62,7 @@ class Dependence:
         """Columns, size and shares, for reports."""
         return {
             "columns": self.columns,
+            "values": self.tried,
             "at": self.at,
             "rows": len(self.certificate),
             "independent": self.independent,
@@ -66,9 +74,10 @@ class Dependence:
     def sentences(self) -> list[str]:
         """The answer to "Does the answer depend on …?" in plain sentences."""
         names = " or ".join(self.columns)
+        change = " or ".join(f"of {name} to {tried}" for name, tried in zip(self.columns, self.tried, strict=True))
         besides = f", with other features changed by up to {self.at:g}," if self.at else ""
         out = [
-            f"For {percent(self.independent)} of {len(self.certificate):,} rows no change of {names}{besides} changes "
+            f"For {percent(self.independent)} of {len(self.certificate):,} rows no change {change}{besides} changes "
             "the answer: proven.",
             f"For {percent(self.dependent)} such a change gives another answer; a changed row is known for each.",
         ]
@@ -113,9 +122,27 @@ def dependence(model, X, on, *, at: float = 0.0, threat: Threat | None = None, *
     >>> bool(0.8 < found.independent < 1.0), found.undecided
     (True, 0.0)
     """
-    threat = Threat(norm=np.inf) if threat is None else threat
+    threat = Threat(norm=np.inf) if threat is None else checked_threat(threat)
     if threat.free is not None:
         raise ValueError("Name the sensitive columns in on=, not also in free= of the threat.")
-    certificate = certify(model, X, threat=Threat(**threat.get_params() | {"free": on}), at=at, **options)
-    listed = list(on) if isinstance(on, Mapping) else np.atleast_1d(np.asarray(on, dtype=object)).tolist()
-    return Dependence([str(name) for name in listed], float(at), certificate)
+    free = Threat(**threat.get_params() | {"free": on})
+    certificate = certify(model, X, threat=free, at=at, **options)
+    columns, tried = _values_tried(model, free, options.get("reference"))
+    return Dependence(columns, float(at), certificate, tried)
+
+
+def _values_tried(model, threat: Threat, reference) -> tuple[list[str], list[str]]:
+    """The columns that a threat frees, and in words the values that are enumerated for each."""
+    voter = voter_for(model, reference)
+    categories = read_for(fitted_threat(threat, model, reference, voter.feature_names), voter).categories
+    groups = [] if categories is None else [group for group in categories.groups if not group.limited]
+    is_listed = isinstance(threat.free, Mapping)
+    given = threat.free if is_listed else dict.fromkeys(np.atleast_1d(np.asarray(threat.free, dtype=object)).tolist())
+    listed = {str(name): values for name, values in given.items()}
+    groups.sort(key=lambda group: [*listed, group.name].index(group.name))
+    tried = []
+    for group in groups:
+        source = f"in {TRAINING}" if listed.get(group.name) is None else "given"
+        count = len(group.patterns)
+        tried.append(f"another of the {count} value{'s' if count != 1 else ''} {source}")
+    return [group.name for group in groups], tried

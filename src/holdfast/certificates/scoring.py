@@ -1,5 +1,6 @@
 """Certified accuracy as a scikit-learn score, so that models can be selected by it."""
 
+import numpy as np
 from sklearn.base import BaseEstimator
 
 from holdfast.certificates.certify import certify
@@ -66,8 +67,9 @@ class CertifiedAccuracy(BaseEstimator):
     def score_and_tie_break(self, estimator, X, y) -> tuple[float, float]:
         """The certified accuracy at ``radius``, and the accuracy, which decides between equal ones."""
         certificate = certify(
-            estimator, X, y, threat=self.threat, norm=self.norm, lower=self.lower, upper=self.upper, frozen=self.frozen,
+            estimator, X, threat=self.threat, norm=self.norm, lower=self.lower, upper=self.upper, frozen=self.frozen,
             method=self.method, witness=False, n_jobs=self.n_jobs, at=self.radius if self.method == "auto" else None,
         )  # fmt: skip
-        accuracy = (certificate.prediction == certificate.true).mean()
-        return float(certificate.certified_accuracy(radii=self.radius)), float(accuracy)
+        y = np.asarray(y)  # a fold may have labels that none of the rows of training has: those rows count as wrong
+        accuracy = (certificate.prediction == y).mean()
+        return float(certificate.certified_accuracy(y, radii=self.radius)), float(accuracy)

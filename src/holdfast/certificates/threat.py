@@ -6,7 +6,7 @@ from sklearn.base import BaseEstimator
 
 from holdfast.certificates.moves import Moves as Moves
 from holdfast.certificates.threat_columns import encoded_threat
-from holdfast.certificates.threat_files import from_basic_types, read_file, to_basic_types
+from holdfast.certificates.threat_files import from_basic_types, parse, read_file, to_basic_types
 from holdfast.certificates.threat_reading import Reading, read_threat
 from holdfast.certificates.threat_words import sentences
 from holdfast.certificates.training_rows import values_of, widths
@@ -171,9 +171,7 @@ class Threat(BaseEstimator):
     @classmethod
     def from_json(cls, text: str) -> "Threat":
         """The threat of :meth:`to_json`."""
-        import json
-
-        return cls.from_dict(json.loads(text))
+        return cls.from_dict(parse("json", text, "The threat"))
 
     @classmethod
     def from_file(cls, path) -> "Threat":
@@ -195,3 +193,11 @@ class Threat(BaseEstimator):
 
     def __hash__(self) -> int:
         return hash(repr(self.to_dict()))
+
+
+def checked_threat(threat) -> Threat:
+    """The threat; anything else, such as a dict of its parameters, is refused."""
+    if not isinstance(threat, Threat):
+        made = "; Threat.from_dict makes one of a dict" if isinstance(threat, Mapping) else ""
+        raise TypeError(f"threat must be a Threat; got {type(threat).__name__}{made}.")
+    return threat

@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from holdfast.certificates.columns import Columns
+
 if TYPE_CHECKING:
     from holdfast.certificates.threat import Threat
 
@@ -16,6 +18,7 @@ def encoded_threat(threat: "Threat", names: Sequence[str], groups: Mapping[str, 
     """The same threat for encoded rows, by the numbers of their columns; see :meth:`Threat.encoded`."""
     at = {str(name): number for number, name in enumerate(names)}
     raw = {str(name): [int(column) for column in columns] for name, columns in groups.items()}
+    threat = by_name(threat, table_columns(names, groups))
     parameters, problems = threat.get_params(), []
 
     def columns_of(what: str, column) -> list[int]:
@@ -55,6 +58,36 @@ def encoded_threat(threat: "Threat", names: Sequence[str], groups: Mapping[str, 
     changing = {column for what in ("free", "categories") for column in (parameters[what] or {})}
     still = [number for name, columns in raw.items() if name not in changing for number in columns]
     parameters["frozen"] = sorted({*(parameters["frozen"] or []), *still}) or None
+    return type(threat)(**parameters)
+
+
+def table_columns(names: Sequence[str], groups: Mapping[str, Sequence[int]]) -> list[str]:
+    """The columns of a raw table, in their order: those that are groups once, in place of their encoded columns."""
+    group_of = {int(number): str(name) for name, numbers in groups.items() for number in numbers}
+    return list(dict.fromkeys(group_of.get(number, str(name)) for number, name in enumerate(names)))
+
+
+def by_name(threat: "Threat", names: Sequence[str]) -> "Threat":
+    """The same threat with the columns of a table by name; a number is the position of a column, not its name."""
+    columns, parameters = Columns(len(names), names), threat.get_params()
+
+    def name(column):
+        at = columns.number(column)
+        return column if at is None else str(names[at])
+
+    for what in (*_LISTS, *_VALUES, "free", "categories"):
+        given = parameters[what]
+        if isinstance(given, Mapping):
+            parameters[what] = {name(column): value for column, value in given.items()}
+        elif given is not None and what not in _VALUES and np.asarray(given).dtype != bool:
+            parameters[what] = [name(column) for column in np.atleast_1d(np.asarray(given, dtype=object)).tolist()]
+    if threat.relations is not None:
+        parameters["relations"] = [
+            ({name(column): factor for column, factor in each[0].items()}, *each[1:])
+            if isinstance(each, Sequence) and isinstance(each[0], Mapping)
+            else each
+            for each in threat.relations
+        ]
     return type(threat)(**parameters)
 
 

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from holdfast.certificates.categories import LIMIT, Categories, Category
+from holdfast.certificates.columns import Columns
 from holdfast.certificates.folding.encoding import Encoding
 from holdfast.certificates.folding.values import key
 from holdfast.certificates.threat import Threat
@@ -77,10 +78,8 @@ def _flat(given) -> list:
 
 def _column(encoding: Encoding, name) -> int:
     """The number of a column; −1 if there is none."""
-    if encoding.names is not None:
-        known = [str(each) for each in encoding.names]
-        return known.index(str(name)) if str(name) in known else -1
-    return int(name) if isinstance(name, int | np.integer) else -1
+    at = Columns(encoding.n_columns, encoding.names).number(name)
+    return -1 if at is None else at
 
 
 def _category(

@@ -50,10 +50,20 @@ def read_file(path) -> dict:
     if kind not in (".toml", ".json"):
         raise ValueError(f"{path} must be a TOML or a JSON file: its name must end in .toml or .json.")
     try:
-        text = path.read_text(encoding="utf-8")
-        return tomllib.loads(text) if kind == ".toml" else json.loads(text)
-    except (tomllib.TOMLDecodeError, json.JSONDecodeError, UnicodeDecodeError) as error:
+        return parse(kind[1:], path.read_text(encoding="utf-8"), str(path))
+    except FileNotFoundError:
+        raise FileNotFoundError(f"There is no file {path} to read a threat from.") from None
+    except UnicodeDecodeError as error:
         raise ValueError(f"{path} is no {kind[1:].upper()} file: {error}.") from None
+
+
+def parse(kind: str, text: str, source: str) -> dict:
+    """The content of a text in TOML or JSON."""
+    try:
+        return tomllib.loads(text) if kind == "toml" else json.loads(text)
+    except (tomllib.TOMLDecodeError, json.JSONDecodeError) as error:
+        what = f"{kind.upper()} file" if source.endswith(f".{kind}") else kind.upper()
+        raise ValueError(f"{source} is no {what}: {error}.") from None
 
 
 def _to_basic(value):

@@ -12,10 +12,22 @@ _NAMED = {
 _SHOWN = 8  # columns that a sentence lists
 
 
-def sentences(threat) -> list[str]:
-    """One sentence for each limit of a threat: which features may move, and at what cost."""
+TRAINING = "the rows of training"
+
+
+def sentences(threat, deviations_of: str = TRAINING, values_in: str | None = None) -> list[str]:
+    """One sentence for each limit of a threat: which features may move, and at what cost.
+
+    Parameters
+    ----------
+    threat : Threat
+    deviations_of : str
+        The rows that standard deviations are of.
+    values_in : str, optional
+        The rows that the values listed by ``free`` and ``categories`` are from; None: the threat itself lists them.
+    """
     out = [f"The size of a move is {_norm(threat.norm)}."]
-    out += _units(threat.unit)
+    out += _units(threat.unit, deviations_of)
     for what, word in (("lower", "at least"), ("upper", "at most")):
         out += _values(getattr(threat, what), f"stays {word}", "Every feature", "Each feature has its own limit")
     for what, one, many in (
@@ -28,17 +40,32 @@ def sentences(threat) -> list[str]:
         if names:
             out.append(f"{_list(names)} {one if len(names) == 1 else many}.")
     if threat.free is not None:
-        out.append(f"{_list(_columns(threat.free))} may take any value, at no cost.")
+        values = _values_of(threat.free, values_in)
+        out += [f"{name} may take any of {what}, at no cost." for name, what in values[:_SHOWN]]
+        if len(values) > _SHOWN:
+            out.append(f"So may {len(values) - _SHOWN} more, each any of the values that it is tried with.")
     if threat.categories is not None:
-        names = _columns(threat.categories)
-        most = len(names) if threat.max_changes is None else min(threat.max_changes, len(names))
-        out.append(f"Up to {most} of {_list(names)} may change to another category, at no cost.")
+        values = _values_of(threat.categories, values_in)
+        most = len(values) if threat.max_changes is None else min(threat.max_changes, len(values))
+        names = [f"{name} ({what})" for name, what in values]
+        out.append(f"Up to {most} of {_list(names)} may change, at no cost.")
     for terms, sense, value in threat.relations or ():
         left = " + ".join(f"{'' if factor == 1 else f'{factor:g} '}{name}" for name, factor in terms.items())
         left = left.replace("+ -1 ", "- ").replace("+ -", "- ")
         out.append(f"{left} {sense} {value:g} holds before and after a move.")
     if threat.classes is not None:
         out.append(f"Only rows with the answer {_list(_columns(threat.classes), 'or')} are attacked.")
+    return out
+
+
+def _values_of(given, values_in: str | None) -> list[tuple[str, str]]:
+    """Columns of categories, and which values they are tried with."""
+    listed = given if isinstance(given, Mapping) else dict.fromkeys(_columns(given))
+    out = []
+    for name, values in listed.items():
+        count = None if values is None else np.size(np.asarray(values, dtype=object))
+        own = f"its values in {TRAINING}" if count is None else f"{count} value{'s' if count != 1 else ''}"
+        out.append((_name(name), own if count is None or values_in is None else f"its {own} in {values_in}"))
     return out
 
 
@@ -49,9 +76,9 @@ def _norm(norm) -> str:
     return _NAMED.get(str(norm).lower().removeprefix("l").removesuffix(".0"), f"measured by {norm}")
 
 
-def _units(unit) -> list[str]:
+def _units(unit, deviations_of: str) -> list[str]:
     """Units, in sentences."""
-    word = {"std": "standard deviations of the rows of training", "range": "ranges of the rows of training"}
+    word = {"std": f"standard deviations of {deviations_of}", "range": f"ranges of {TRAINING}"}
     if isinstance(unit, str):
         return [f"Changes count in {word.get(unit, unit)}."]
     if isinstance(unit, Mapping) and len(unit) <= _SHOWN:

@@ -9,7 +9,9 @@ from sklearn.impute import SimpleImputer
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, StandardScaler
 
+from holdfast.certificates.columns import Columns
 from holdfast.certificates.folding.steps import column_numbers, does_nothing
+from holdfast.certificates.folding.values import numeric
 
 if TYPE_CHECKING:
     from holdfast.certificates.threat import Threat
@@ -26,9 +28,7 @@ def fitted_threat(threat: "Threat", model, reference, names) -> "Threat":
     """
     if not threat.needs_rows:
         return threat
-    # Prototypes are no rows of training; neighbours are.
-    stored = getattr(model, "reference_", None) if hasattr(model, "n_neighbors") else None
-    rows = stored if reference is None else reference[0]
+    rows = stored_rows(model) if reference is None else reference[0]
     if rows is not None:
         if names is not None and not hasattr(rows, "columns"):
             from pandas import DataFrame  # installed: the names came from a data frame
@@ -37,6 +37,11 @@ def fitted_threat(threat: "Threat", model, reference, names) -> "Threat":
         return threat.fitted_to(rows)
     unit = deviations(model) if isinstance(threat.unit, str) and threat.unit == "std" else None
     return threat if unit is None else type(threat)(**threat.get_params() | {"unit": unit})
+
+
+def stored_rows(model) -> np.ndarray | None:
+    """The rows of training that a classifier without steps before it stores: neighbours, but no prototypes."""
+    return getattr(model, "reference_", None) if hasattr(model, "n_neighbors") else None
 
 
 def deviations(model) -> np.ndarray | None:
@@ -80,16 +85,20 @@ def _first_at_work(step):
 
 def widths(X, unit):
     """``unit`` with numbers in place of ``"std"`` and ``"range"``: a mapping by name, or an array."""
-    names, table = _numbers(X)
+    at, table = _numbers(X)
     if isinstance(unit, Mapping):
-        at = {str(name): i for i, name in enumerate(names)}
-        return {
-            column: _width(table[:, at[str(column)]], word)[()] if isinstance(word, str) else word
-            for column, word in unit.items()
-            if not isinstance(word, str) or str(column) in at
-        }
+        columns = _columns(X)
+        out = {}
+        for column, word in unit.items():
+            out[column] = word
+            if isinstance(word, str):
+                place = columns.number(column)
+                if place not in at:
+                    raise ValueError(f"unit names {column!r}, but the rows of training have no such column of numbers.")
+                out[column] = _width(table[:, at.index(place)], word)[()]
+        return out
     width = _width(table, unit)
-    return dict(zip(names, width.tolist(), strict=True)) if hasattr(X, "columns") else width
+    return {str(X.columns[k]): w for k, w in zip(at, width.tolist(), strict=True)} if hasattr(X, "columns") else width
 
 
 def values_of(X, what: str, columns) -> dict:
@@ -97,10 +106,10 @@ def values_of(X, what: str, columns) -> dict:
     out = {}
     for column in np.atleast_1d(np.asarray(columns, dtype=object)).tolist():
         if hasattr(X, "columns"):
-            names = {str(name): name for name in X.columns}
-            if str(column) not in names:
+            place = _columns(X).number(column)
+            if place is None:
                 raise ValueError(f"{what} names {column!r}, but the rows of training have no such column.")
-            values = X[names[str(column)]].dropna().unique().tolist()
+            values = X.iloc[:, place].dropna().unique().tolist()
         else:
             table = np.asarray(X)
             if isinstance(column, str) or not 0 <= int(column) < table.shape[1]:
@@ -122,10 +131,23 @@ def _width(values: np.ndarray, word: str) -> np.ndarray:
     return np.where(width > 0, width, 1.0)
 
 
-def _numbers(X) -> tuple[list, np.ndarray]:
-    """The columns of numbers, and their values."""
+def _columns(X) -> Columns:
+    return Columns(np.shape(X)[1], X.columns if hasattr(X, "columns") else None)
+
+
+def _numbers(X) -> tuple[list[int], np.ndarray]:
+    """The positions of the columns of numbers, also of those whose dtype is object, and their values."""
     if hasattr(X, "columns"):
-        X = X.select_dtypes("number")
-        return [str(name) for name in X.columns], X.to_numpy(dtype=np.float64)
+        columns = [X.iloc[:, k] for k in range(X.shape[1])]
+        at = [k for k, column in enumerate(columns) if _holds_numbers(column)]
+        values = [columns[k].astype(object).where(columns[k].notna(), np.nan).astype(np.float64) for k in at]
+        return at, np.column_stack([*values, np.empty((len(X), 0))])
     table = np.asarray(X, dtype=np.float64)
     return list(range(table.shape[1])), table
+
+
+def _holds_numbers(column) -> bool:
+    if column.dtype.kind != "O":
+        return column.dtype.kind in "iuf"
+    values = column.tolist()
+    return numeric(values) and not any(isinstance(value, bool) for value in values)

@@ -9,7 +9,7 @@ from holdfast.certificates.certificate import meet
 from holdfast.certificates.certify import DEFAULT_BUDGET
 from holdfast.certificates.moves import Moves
 from holdfast.certificates.problems import Budget
-from holdfast.certificates.threat import Threat
+from holdfast.certificates.threat import Threat, checked_threat
 from holdfast.certificates.threat_encoding import read_for
 from holdfast.certificates.threat_reading import Reading
 from holdfast.certificates.training_rows import fitted_threat
@@ -121,7 +121,7 @@ def counterfactuals(
         raise ValueError(f"diverse must be 'features' or 'points'; got {diverse!r}.")
     voter, X = voter_for(model, reference), as_rows(X)
     rows = voter.check_rows(X)
-    reading = _read(keep_kinds(Threat() if threat is None else threat, X), model, reference, voter)
+    reading = _read(keep_kinds(Threat() if threat is None else checked_threat(threat), X), model, reference, voter)
     reading.check_rows(rows)
     codes = voter.predict(rows)
     targets = target_codes(voter, target, len(rows))

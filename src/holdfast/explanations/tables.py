@@ -48,7 +48,9 @@ def as_table(points: np.ndarray, X, row: np.ndarray, voter: Voter):
     there is no point all is NaN.
     """
     if not voter.encoding.keeps_rows:
-        return _decoded(points, X.iloc[row] if hasattr(X, "iloc") else np.asarray(X, dtype=object)[row], voter)
+        if hasattr(X, "iloc"):
+            return _decoded(points, X.iloc[row], voter)
+        return _decoded(points, (X if isinstance(X, np.ndarray) else np.asarray(X, dtype=object))[row], voter)
     if not hasattr(X, "columns"):
         return points
     from pandas import DataFrame  # installed: X is one of its frames

@@ -30,6 +30,7 @@ def encode_words(step, table: Table, kinds: Kinds) -> Table:
     rows = [[value_of(w, code) if i == at else base[i] for i, w in enumerate(words)] for at, code in tried]
     accepted = np.array([key(words[i].values[code]) in known[i] for i, code in tried])
     out = _outputs(step, rows, accepted)
+    _note_codes(table, kinds, words, tried, accepted, out)
     start = _transformed(step, [base])[0]
     n_out = start.size
     W, w0 = np.zeros((n_out, table.encoding.size)), start.copy()
@@ -69,6 +70,17 @@ def _words(step, table: Table, kinds: Kinds) -> list[Word]:
     if again:
         raise ReadAgain
     return words
+
+
+def _note_codes(table: Table, kinds: Kinds, words: list[Word], tried: list, accepted: np.ndarray, out: list) -> None:
+    """Record which values an encoder was not fitted on, which were filled in before it, and which it does not take."""
+    for (i, code), known, image in zip(tried, accepted, out, strict=True):
+        source = words[i].source
+        raw = (*table.encoding.categories[source], UNKNOWN)[code]
+        filled = key(raw) != key(words[i].values[code])
+        for codes, applies in ((kinds.unseen, not known), (kinds.filled, filled), (kinds.refused, image is None)):
+            if applies:
+                codes.setdefault(source, set()).add(code)
 
 
 def value_of(word: Word, code: int) -> Any:

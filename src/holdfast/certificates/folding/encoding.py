@@ -32,6 +32,9 @@ class Encoding:
         Coordinates at the end that are computed from those of columns; see :meth:`refreshed`.
     read : frozenset of int or None
         Columns that some step reads; None: all.
+    unseen, filled, refused : dict of int to set of int
+        Column of categories → codes of the values that an encoder was not fitted on, that an imputer replaces before
+        one, and that one does not take.
     """
 
     n_columns: int
@@ -40,6 +43,9 @@ class Encoding:
     gaps: tuple[int, ...] = ()
     warps: tuple[Warp, ...] = ()
     read: frozenset[int] | None = None
+    unseen: dict[int, set[int]] = field(default_factory=dict)
+    filled: dict[int, set[int]] = field(default_factory=dict)
+    refused: dict[int, set[int]] = field(default_factory=dict)
 
     @cached_property
     def indicators(self) -> dict[int, range]:
@@ -82,7 +88,7 @@ class Encoding:
                 out[np.arange(len(out)), at] = 1.0
                 out[:, j] = [as_number(value) for value in column]
             elif self.read is None or j in self.read:
-                values = self._numbers(column, j)
+                values = self.numbers(column, j)
                 missing = np.isnan(values)
                 if missing.any() and j not in self.gaps:
                     raise ValueError(f"X contains NaN in column {self.name(j)}, and no step of the model fills it in.")
@@ -147,8 +153,8 @@ class Encoding:
                 f"Column {self.name(j)} holds numbers, but the model was fitted on words there, such as {known[0]!r}."
             )
 
-    def _numbers(self, column, j: int) -> np.ndarray:
-        """A column as float64."""
+    def numbers(self, column, j: int) -> np.ndarray:
+        """Column j as float64, NaN for gaps."""
         try:
             values = np.array([np.nan if key(value)[0] != "value" else float(value) for value in column])
         except (TypeError, ValueError):
@@ -214,6 +220,22 @@ class Encoding:
             frozen[np.array(self.gaps)[pattern]] = True
             out.append((np.flatnonzero(which.ravel() == number), replace(moves, frozen=frozen)))
         return out
+
+    def gaps_filled(self, rows: np.ndarray) -> dict[int | str, np.ndarray]:
+        """Column → mask of the encoded rows in which an imputer fills it in."""
+        out = {self.label(j): rows[:, self.gap(j)] > 0 for j in self.gaps}
+        return out | {self.label(j): self._has(rows, j, self.filled[j]) for j in self.filled}
+
+    def unknown_words(self, rows: np.ndarray) -> dict[int | str, np.ndarray]:
+        """Column of categories → mask of the encoded rows that have a value there which no encoder was fitted on."""
+        return {self.label(j): self._has(rows, j, self.unseen[j] - self.filled.get(j, set())) for j in self.unseen}
+
+    def _has(self, rows: np.ndarray, column: int, codes: set[int]) -> np.ndarray:
+        return rows[:, [self.indicators[column][code] for code in sorted(codes)]].any(axis=1)
+
+    def label(self, column: int) -> int | str:
+        """The name of a column, or its number where columns have no names."""
+        return column if self.names is None else str(self.names[column])
 
     def name(self, column: int) -> str:
         """A column as users call it."""

@@ -95,6 +95,7 @@ def fold(steps: Sequence, n_features: int, names: Sequence[str] | None = None) -
         gaps = tuple(sorted(kinds.gaps))
         kinds.warps = [warp for warp in kinds.warps if warp.source not in categories]
         encoding = Encoding(n_features, names, categories, gaps, tuple(kinds.warps))
+        kinds.unseen, kinds.filled, kinds.refused = {}, {}, {}
         try:
             chain = _read(steps, encoding, kinds)
         except ReadAgain:
@@ -106,6 +107,7 @@ def fold(steps: Sequence, n_features: int, names: Sequence[str] | None = None) -
             read = np.flatnonzero((chain.before.W[:, :n_features] != 0).any(axis=0)).tolist()
             bent = {warp.source for warp in encoding.warps}
             encoding = replace(encoding, read=frozenset(read) | kinds.gaps | bent)
+        encoding = replace(encoding, unseen=kinds.unseen, filled=kinds.filled, refused=kinds.refused)
         return replace(chain, encoding=encoding)
 
 

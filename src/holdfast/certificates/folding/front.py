@@ -45,7 +45,12 @@ class Front:
         if hasattr(self.model, "n_features_in_"):
             validate_data(self.model, X, reset=False, skip_check_array=True)
         if self.encoding.keeps_rows:
-            return check_array(X, dtype=np.float64, input_name=input_name)
+            try:
+                return check_array(X, dtype=np.float64, input_name=input_name)
+            except ValueError as error:
+                if not str(error).startswith("could not convert"):
+                    raise
+                raise ValueError(f"{input_name} holds words, but the model takes numbers only ({error}).") from None
         if np.ndim(X) != 2 or len(X) == 0:
             raise ValueError(f"{input_name} must be a table with at least one row; got shape {np.shape(X)}.")
         if np.shape(X)[1] != self.encoding.n_columns:

@@ -22,12 +22,18 @@ class Kinds:
         Columns that a monotone step bends.
     selected : bool
         Whether some step takes columns of its choice, so that others may be of any kind.
+    unseen, filled, refused : dict of int to set of int
+        Column → codes of the values that an encoder was not fitted on, that an imputer replaces before one, and that
+        one does not take; they hold for the last reading of the steps.
     """
 
     categories: dict[int, list] = field(default_factory=dict)
     gaps: set[int] = field(default_factory=set)
     warps: list[Warp] = field(default_factory=list)
     selected: bool = False
+    unseen: dict[int, set[int]] = field(default_factory=dict)
+    filled: dict[int, set[int]] = field(default_factory=dict)
+    refused: dict[int, set[int]] = field(default_factory=dict)
 
     def add_values(self, column: int, values) -> bool:
         """Record that a column holds categories, these values among them; False if nothing is new."""

@@ -54,8 +54,7 @@ class Voter(ABC):
 
         The last coordinate of each stands for every value that the model does not know.
         """
-        names = self.feature_names
-        return {j if names is None else str(names[j]): at for j, at in self.encoding.indicators.items()}
+        return {self.encoding.label(j): at for j, at in self.encoding.indicators.items()}
 
     def check_rows(self, X) -> np.ndarray:
         """Rows as float64, encoded; other columns than the model's are refused as ``predict`` does."""
