@@ -7,7 +7,7 @@ import pytest
 from scipy.optimize import linprog, minimize
 
 from holdfast.certificates.norms import L1, L2, Ellipsoid, LInf
-from holdfast.explanations.polyhedron import Shortest, shortest, size_at_least
+from holdfast.certificates.programs import Shortest, shortest, size_at_least
 
 SHAPE = np.array([[2.0, 0.3, 0.0], [0.3, 1.0, -0.2], [0.0, -0.2, 0.5]])
 NORMS = {"l2": L2(), "l1": L1(), "linf": LInf(), "ellipsoid": Ellipsoid(SHAPE)}

@@ -8,7 +8,7 @@ import numpy as np
 
 from holdfast.audit.distance import column_ranges
 from holdfast.certificates.columns import Columns
-from holdfast.certificates.norms import L1, L2, LInf
+from holdfast.certificates.norms import as_norm
 from holdfast.certificates.threat import Threat, checked_threat
 from holdfast.certificates.threat_columns import by_name, table_columns
 from holdfast.certificates.threat_words import TRAINING, sentences
@@ -96,12 +96,8 @@ class AllowedMoves:
 
     def extent(self, X: np.ndarray) -> float:
         """The size of the diagonal of the box around the rows, over what may move: no two rows are farther."""
-        moves = Threat(self.threat.norm, unit=self.threat.unit).moves(X.shape[1])
-        reach = np.where(self.frozen, 0.0, column_ranges(X))
-        if isinstance(moves.norm, L1 | L2 | LInf):
-            return float(moves.lengths(reach[None])[0])
-        longest = np.linalg.eigvalsh(np.asarray(self.threat.norm, dtype=np.float64))[-1]
-        return float(np.sqrt(longest) * np.linalg.norm(reach / self.threat.unit))
+        reach = np.where(self.frozen, 0.0, column_ranges(X))[None] / np.asarray(self.threat.unit)
+        return float(as_norm(self.threat.norm, X.shape[1]).diameter(reach, reach)[0])
 
     def for_tuning(self, mean: np.ndarray, deviation: np.ndarray) -> Threat:
         """Norm, units, box and sides for rows ``(x − mean) / deviation``; the rest is left out, which is sound."""

@@ -16,8 +16,6 @@ from holdfast.certificates.certificate import meet
 from holdfast.certificates.effort import Effort
 from holdfast.certificates.lattice import FEW_PLACES, PLACES, coarse_columns, offsets
 from holdfast.certificates.moves import Moves
-from holdfast.certificates.norms import L1, L2, LInf
-from holdfast.certificates.problems import Budget
 from holdfast.certificates.relations import Relations
 from holdfast.certificates.threat_reading import Reading
 from holdfast.certificates.voting import Voter
@@ -27,7 +25,6 @@ from holdfast.numerics.threads import single_threaded_blas
 _PLACES = 8_192  # places that are made at once, to bound memory
 _BATCH_ROWS = 1_024  # rows at once, where only the verdict at one size is needed
 _WITNESSES = 3  # places of a row from which witnesses are searched, where whole numbers make that slow
-_ROUNDED = 1.0 - 1e-12  # for the rounding of a price and of its sum with a radius
 
 Bound = Callable[[np.ndarray, np.ndarray, Effort], Bracket]  # (rows, codes, effort) -> their bounds
 
@@ -132,7 +129,7 @@ def _over_places(
     if not left.size:
         return
     quick = replace(effort, fast=True, witness=False)
-    radius = together(moves, price[left], bound(places[left], codes[left], quick).radius)
+    radius = moves.norm.combine(price[left], bound(places[left], codes[left], quick).radius)
     # First the nearest place of each row: its witness is often nearer than all other places are.
     order, rank = _ranked(owner[left], radius)
     for batch in (order[rank == 0], order[rank > 0]):
@@ -147,15 +144,15 @@ def _over_places(
         if batch.size > _WITNESSES and effort.witness and moves.integer is not None:
             # With more whole numbers to choose, witnesses take long and rarely meet the bound: only the nearest places.
             lower = bound(places[left[batch]], codes[left[batch]], replace(effort, witness=False)).radius
-            lower = np.maximum(radius[batch], together(moves, price[left[batch]], lower))
+            lower = np.maximum(radius[batch], moves.norm.combine(price[left[batch]], lower))
             by_bound, rank = _ranked(owner[left[batch]], lower)
             far = by_bound[rank >= _WITNESSES]
             np.minimum.at(best.radius, owner[left[batch[far]]], lower[far])
             batch = batch[by_bound[rank < _WITNESSES]]
         if batch.size:
             rest = bound(places[left[batch]], codes[left[batch]], effort)
-            lower = np.maximum(radius[batch], together(moves, price[left[batch]], rest.radius))
-            upper = together(moves, price[left[batch]], rest.upper)
+            lower = np.maximum(radius[batch], moves.norm.combine(price[left[batch]], rest.radius))
+            upper = moves.norm.combine(price[left[batch]], rest.upper)
             _lower(best, owner[left[batch]], np.minimum(lower, upper), upper, rest.adversarial)
 
 
@@ -181,13 +178,12 @@ def _on_lattice(voter: Voter, moves: Moves, rows: np.ndarray, relaxed: Bracket, 
     to one of them. So the least over them, or R if that is less, is certified (Lemma V2). Where there are too many,
     only features with large steps take whole numbers, and the others may take any value.
     """
-    if not isinstance(moves.norm, L1 | L2 | LInf):
+    if not moves.norm.splits:
         return relaxed
     open_ = np.flatnonzero(~meet(relaxed.radius, relaxed.upper) & (relaxed.radius > 0))
     if effort.budget.at is not None:
         open_ = open_[(relaxed.radius[open_] < effort.budget.at) & (relaxed.upper[open_] >= effort.budget.at)]
-    if not isinstance(moves.norm, LInf):  # the verdict at one size is not that of the rest at the same size
-        effort = replace(effort, budget=Budget(effort.budget.nodes))
+    effort = replace(effort, budget=replace(effort.budget, at=moves.norm.rest_at(effort.budget.at)))
     out = Bracket(relaxed.radius.copy(), relaxed.upper.copy(), relaxed.adversarial.copy(), relaxed.codes)
     most = FEW_PLACES if voter.encoding.warps else PLACES  # behind monotone maps each place takes as long as a row
     for chosen, at, reach, owner, places in _lattice_blocks(moves, rows, relaxed, open_, effort.budget.at, most):
@@ -199,7 +195,7 @@ def _on_lattice(voter: Voter, moves: Moves, rows: np.ndarray, relaxed: Bracket, 
             return bracket(voter, rest, x, work, None, y)
 
         x = rows[at]
-        price = moves.lengths(places - x[owner]) * _ROUNDED
+        price = moves.lengths(places - x[owner]) * (1.0 - 1e-12)
         best = Bracket(reach, relaxed.upper[at].copy(), relaxed.adversarial[at].copy(), relaxed.codes[at])
         _over_places(voter, rest, x, best, owner, places, price, of_rest, effort)
         known = np.isfinite(best.upper)
@@ -230,15 +226,6 @@ def _lattice_blocks(
                 yield block(chosen.tobytes())
     for key in list(waiting):
         yield block(key)
-
-
-def together(moves: Moves, price: np.ndarray, radius: np.ndarray) -> np.ndarray:
-    """The size of a move of some features of size ``price`` and of others of size ``radius``, from below."""
-    if not price.any():
-        return radius
-    if isinstance(moves.norm, LInf):
-        return np.maximum(price, radius)
-    return (price + radius if isinstance(moves.norm, L1) else np.hypot(price, radius)) * _ROUNDED
 
 
 def _infinite_bounds(rows: np.ndarray, codes: np.ndarray) -> Bracket:

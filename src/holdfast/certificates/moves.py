@@ -48,6 +48,11 @@ class Moves:
         """True if a moved input must stay in a box, or can only grow or only shrink."""
         return any(limit is not None for limit in (self.lower, self.upper, self.only_up, self.only_down))
 
+    @property
+    def boxed(self) -> bool:
+        """True if a moved input is confined, and distances in its norm can take that into account."""
+        return self.confined and self.norm.uses_box
+
     def free(self, d: int) -> np.ndarray:
         """Indices of those of d inputs that are not frozen."""
         return np.arange(d) if self.frozen is None else np.flatnonzero(~self.frozen)
@@ -153,6 +158,14 @@ class Moves:
     def relaxed(self) -> "Moves":
         """The same moves for the engines: relations with room for the rounding of every row, which is sound."""
         return self if self.relations is None else replace(self, slack=2.0 * TOLERANCE)
+
+    def relation_halfspaces(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """``A (x + δ) ≤ b`` as halfspaces ``a · e ≥ c`` of the free inputs in units, a little wider than they are."""
+        if self.relations is None:
+            return np.empty((0, self.free(len(x)).size)), np.empty(0)
+        A, b = self.relations
+        room = TOLERANCE * (np.abs(A) @ np.abs(x) + np.abs(b))  # a bound may not hang on the rounding of a relation
+        return -self.in_units(A), A @ x - b - room
 
     def relation_room(self, inputs: np.ndarray | None) -> np.ndarray:
         """The room left in every relation at each input: (m, n_relations)."""

@@ -8,6 +8,8 @@ from scipy.linalg import cholesky, solve_triangular
 
 from holdfast.certificates.coordinates import MoveCoordinates
 from holdfast.certificates.kernels.halfspace import EUCLIDEAN, MAX, SUM, box_distance
+from holdfast.certificates.kernels.linear import boxed_rows
+from holdfast.certificates.programs import Shortest, least_distance, min_largest, min_sum
 from holdfast.geometry.shape import check_shape
 from holdfast.numerics.sums import product_by_rows
 
@@ -25,12 +27,18 @@ class Norm(ABC):
         Whether the closest point of a polyhedron is a quadratic program (else it is a linear one).
     uses_box : bool
         Whether the distance to a halfspace inside a box can be computed; else the box is ignored, which is sound.
+    splits : bool
+        Whether a part of the columns can be moved at a price of its own: see :meth:`combine`.
+    cone_duality : bool
+        Whether Lemma S4 holds.
     """
 
     name: str
     code: int
     quadratic: bool
     uses_box = True
+    splits = True
+    cone_duality = False
 
     @abstractmethod
     def lengths(self, delta: np.ndarray) -> np.ndarray:
@@ -63,9 +71,54 @@ class Norm(ABC):
         """The same norm on moves that are zero outside the columns ``free``."""
         return self
 
+    def combine(self, price: np.ndarray, radius: np.ndarray) -> np.ndarray:
+        """The size of moves whose parts in disjoint columns have the sizes ``price`` and ``radius``, from below."""
+        return self._of_parts(price, radius) if price.any() else radius
+
+    @abstractmethod
+    def _of_parts(self, price: np.ndarray, radius: np.ndarray) -> np.ndarray:
+        """:meth:`combine` where some prices are not 0."""
+
+    def rest_at(self, at: float | None) -> float | None:
+        """The size at which a verdict on the rest decides that at ``at``, whatever the price of the other part is."""
+        return None
+
+    @abstractmethod
+    def lifted_units(self, units: np.ndarray, copies: np.ndarray) -> np.ndarray | None:
+        """Units of coordinates of which ``copies`` move at once with each input; None: the box of units is the ball."""
+
+    @abstractmethod
+    def program(self, A: np.ndarray, b: np.ndarray, down: np.ndarray, up: np.ndarray) -> Shortest:
+        """``min ‖e‖ : A e ≥ b, −down ≤ e ≤ up``; call :func:`holdfast.certificates.programs.shortest`."""
+
+    def search_coordinates(self, slopes: np.ndarray, to_input: np.ndarray) -> tuple:
+        """``(slopes, to_input, ball, sigma)`` for a search: as they are, or lifted to a quadratic norm (Lemma P1)."""
+        if self.quadratic:
+            return slopes, to_input, None, 1.0
+        sigma = float(2.0 ** np.floor(0.5 * np.log2(_FLAT / max(slopes.shape[1], 1))))
+        lifted = (np.ascontiguousarray(np.hstack([M / sigma, np.zeros((len(M), 1))])) for M in (slopes, to_input))
+        return *lifted, self.code, sigma
+
+    def in_coordinates(self) -> "Norm":
+        """The norm of moves in their :meth:`coordinates`."""
+        return L2() if self.quadratic else self
+
     def box_distance(self, a: np.ndarray, c: float, down: np.ndarray, up: np.ndarray) -> float:
         """``min ‖δ‖ : a · δ ≥ c, −down ≤ δ ≤ up``, from below; infinite if the box does not reach."""
         return box_distance(a, c, self.code, down, up)
+
+    def box_distances(self, A, missing, aim, growth, down, up, radius, step) -> None:
+        """Raise ``radius`` and set ``step`` for one halfspace a row inside its box; nothing where there is no box."""
+        if up.size and self.uses_box:
+            boxed_rows(A, missing, aim, growth, self.code, down, up, radius, step)
+
+    def diameter(self, down: np.ndarray, up: np.ndarray) -> np.ndarray:
+        """The length that no move of each box exceeds: (m,)."""
+        return self.lengths(np.maximum(down, up))
+
+    def to_basic(self):
+        """The norm as a user says it."""
+        return self.name
 
 
 @dataclass(frozen=True)
@@ -75,6 +128,7 @@ class L2(Norm):
     name = "l2"
     code = EUCLIDEAN
     quadratic = True
+    cone_duality = True
 
     def lengths(self, delta: np.ndarray) -> np.ndarray:
         """``‖δ‖₂`` of each row; squares that would over- or underflow are scaled first."""
@@ -100,6 +154,18 @@ class L2(Norm):
         """δ itself, or its part in the row space of T."""
         return _euclidean(T, absolute, np.eye(T.shape[1]), reduce, 0.0)
 
+    def _of_parts(self, price: np.ndarray, radius: np.ndarray) -> np.ndarray:
+        """The root of the sum of squares."""
+        return np.hypot(price, radius) * _ROUNDED
+
+    def lifted_units(self, units: np.ndarray, copies: np.ndarray) -> np.ndarray:
+        """Larger by the root of the copies."""
+        return units * copies**0.5
+
+    def program(self, A: np.ndarray, b: np.ndarray, down: np.ndarray, up: np.ndarray) -> Shortest:
+        """A least-distance problem."""
+        return least_distance(np.eye(A.shape[1]), A, b, down, up)
+
 
 @dataclass(frozen=True, eq=False)
 class Ellipsoid(Norm):
@@ -116,6 +182,7 @@ class Ellipsoid(Norm):
     code = EUCLIDEAN
     quadratic = True
     uses_box = False
+    splits = False
 
     def lengths(self, delta: np.ndarray) -> np.ndarray:
         """``√(δᵀ A0 δ)`` of each row."""
@@ -143,6 +210,30 @@ class Ellipsoid(Norm):
     def absolute_lengths(self, A: np.ndarray) -> np.ndarray:
         """``‖aᵀ|C⁻ᵀ|‖₂`` of each row."""
         return np.linalg.norm(A @ np.abs(self._to_input()), axis=1)
+
+    def _of_parts(self, price: np.ndarray, radius: np.ndarray) -> np.ndarray:
+        """The radius alone where the price is 0, else 0: parts of a move are not orthogonal."""
+        return np.where(price == 0, radius, 0.0)
+
+    def lifted_units(self, units: np.ndarray, copies: np.ndarray) -> np.ndarray | None:
+        """Refused: the columns of a matrix have no units."""
+        raise ValueError(
+            "A norm given as a matrix cannot be taken through a monotone step (QuantileTransformer, say): use norm 2, "
+            "numpy.inf or 1, with unit= in a Threat."
+        )
+
+    def program(self, A: np.ndarray, b: np.ndarray, down: np.ndarray, up: np.ndarray) -> Shortest:
+        """A least-distance problem in ``z = Cᵀe``."""
+        return least_distance(self._to_input(), A, b, down, up)
+
+    def diameter(self, down: np.ndarray, up: np.ndarray) -> np.ndarray:
+        """``√λ_max ‖corner‖₂``: of an ellipsoid the longest move is not that of the farthest corner."""
+        largest = float(np.linalg.eigvalsh(self.A0)[-1]) * (1 + 1e-12)
+        return np.sqrt(largest) * L2().lengths(np.maximum(down, up))
+
+    def to_basic(self):
+        """The matrix."""
+        return self.A0
 
     def restricted(self, free: np.ndarray) -> Norm:
         """The same norm on moves that are zero outside the columns ``free``; where there are none, all norms agree."""
@@ -202,6 +293,22 @@ class LInf(Norm):
         growth = np.linalg.norm(absolute, axis=0).sum()
         return MoveCoordinates(T, np.eye(T.shape[1]), _up(lipschitz), _up(growth), 0.0)
 
+    def _of_parts(self, price: np.ndarray, radius: np.ndarray) -> np.ndarray:
+        """The larger one."""
+        return np.maximum(price, radius)
+
+    def rest_at(self, at: float | None) -> float | None:
+        """The same size: the larger part counts."""
+        return at
+
+    def lifted_units(self, units: np.ndarray, copies: np.ndarray) -> None:
+        """The box of the coordinates is the ball."""
+        return None
+
+    def program(self, A: np.ndarray, b: np.ndarray, down: np.ndarray, up: np.ndarray) -> Shortest:
+        """A linear program."""
+        return min_largest(A, b, down, up)
+
 
 @dataclass(frozen=True)
 class L1(Norm):
@@ -233,7 +340,21 @@ class L1(Norm):
         growth = np.linalg.norm(absolute, axis=0).max(initial=0.0)
         return MoveCoordinates(T, np.eye(T.shape[1]), _up(lipschitz), _up(growth), 0.0)
 
+    def _of_parts(self, price: np.ndarray, radius: np.ndarray) -> np.ndarray:
+        """The sum."""
+        return (price + radius) * _ROUNDED
 
+    def lifted_units(self, units: np.ndarray, copies: np.ndarray) -> np.ndarray:
+        """Larger by the number of copies."""
+        return units * copies
+
+    def program(self, A: np.ndarray, b: np.ndarray, down: np.ndarray, up: np.ndarray) -> Shortest:
+        """A linear program."""
+        return min_sum(A, b, down, up)
+
+
+_ROUNDED = 1.0 - 1e-12  # for the rounding of a price and of its sum with a radius
+_FLAT = 1e-8  # σ² d, the fraction of an L1 or L∞ bound that may be lost (Lemma P1); less costs digits of the solution
 _CONDITION = 1e13  # largest condition of an ellipsoid: beyond, rounding takes more than a percent of a radius
 
 NAMED: dict[str, type[L2] | type[LInf] | type[L1]] = {

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from holdfast.certificates.norms import NAMED, Ellipsoid
+from holdfast.certificates.norms import Norm
 
 _INFINITE = {np.inf: "inf", -np.inf: "-inf"}  # JSON has no infinity
 
@@ -16,10 +16,7 @@ _INFINITE = {np.inf: "inf", -np.inf: "-inf"}  # JSON has no infinity
 def to_basic_types(threat) -> dict:
     """The parameters that are not the default, as numbers, strings, lists and mappings."""
     norm = threat.norm
-    if isinstance(norm, Ellipsoid):
-        norm = norm.A0
-    elif isinstance(norm, tuple(NAMED.values())):
-        norm = norm.name  # type: ignore[attr-defined]
+    norm = norm.to_basic() if isinstance(norm, Norm) else norm
     given = {"norm": _to_basic(norm)}
     given |= {name: _to_basic(value) for name, value in threat.get_params(deep=False).items() if name != "norm"}
     return {name: value for name, value in given.items() if value is not None and (name, value) != ("norm", 2)}

@@ -7,7 +7,7 @@ import numpy as np
 from holdfast.certificates.effort import Effort
 from holdfast.certificates.engines import solve
 from holdfast.certificates.moves import Moves
-from holdfast.certificates.norms import L1, L2, LInf, Norm
+from holdfast.certificates.norms import LInf, Norm
 from holdfast.certificates.problems import Bounds, Budget
 from holdfast.certificates.voting import Voter
 
@@ -28,11 +28,6 @@ def warped_bounds(voter: Voter, moves: Moves, rows: np.ndarray, codes: np.ndarra
     engine decides. In L∞ and boxes nothing is lost by that; in L2 and L1 the coordinates move by at most their largest
     slope. A few verdicts bracket the radius.
     """
-    if not isinstance(moves.norm, LInf | L2 | L1):
-        raise ValueError(
-            "A norm given as a matrix cannot be taken through a monotone step (QuantileTransformer, say): use norm 2, "
-            "numpy.inf or 1, with unit= in a Threat."
-        )
     lower, delta = np.zeros(len(rows)), np.full(rows.shape, np.nan)
     for t in range(len(rows)):
         lower[t], delta[t] = _Row(voter, moves, rows[t], int(codes[t]), effort).search()
@@ -59,6 +54,9 @@ class _Row:
         free = set(self.free.tolist())
         self.bent = [i for i, warp in enumerate(self.encoding.warps) if warp.source in free and used[self.first + i]]
         self.blurred = self._blurred([i for i in np.flatnonzero(used[self.first :]).tolist() if i not in self.bent])
+        copies = np.zeros(row.size)  # coordinates that move at once with each feature
+        np.add.at(copies, [*self.raw.tolist(), *(self.encoding.warps[i].source for i in self.bent)], 1.0)
+        self.lift = moves.norm.lifted_units(np.ones(row.size), copies)
         self.moving = np.array([*self.raw, *(self.first + i for i in (*self.bent, *self.blurred))], dtype=int)
 
     def _blurred(self, still: list[int]) -> dict[int, tuple[float, float]]:
@@ -106,7 +104,7 @@ class _Row:
         low, high = self.box(size)
         if not np.isfinite(low[self.moving]).all() or not np.isfinite(high[self.moving]).all():
             return 0.0, None
-        slopes = None if isinstance(self.moves.norm, LInf) else self._units(low, high, size)
+        slopes = None if self.lift is None else self._units(low, high, size, self.lift)
         frozen = np.ones(self.row.size, bool)
         frozen[self.moving] = False
         error = 0.0
@@ -128,18 +126,14 @@ class _Row:
         delta = bounds.delta[0] if np.isfinite(bounds.delta[0]).all() else None
         return float(max(bounds.lower[0] - error, 0.0) / least), delta
 
-    def _units(self, low: np.ndarray, high: np.ndarray, size: float) -> tuple[np.ndarray, float] | None:
+    def _units(self, low, high, size: float, lift: np.ndarray) -> tuple[np.ndarray, float] | None:
         """The most that each coordinate moves for a move of size 1 within the box, and the size of rounding.
 
-        None if a map jumps in the box. A feature with several coordinates moves all of them at once, so the unit of
-        each is larger by their number (L1) or its root (L2).
+        None if a map jumps in the box. A feature with several coordinates moves all of them at once: ``lift`` has the
+        factor of their units.
         """
-        unit, sources = self.unit.copy(), [*self.raw.tolist(), *(self.encoding.warps[i].source for i in self.bent)]
-        count = {j: sources.count(j) for j in sources}
-        power = 1.0 if isinstance(self.moves.norm, L1) else 0.5
-        errors = np.zeros(self.row.size)
-        for j in self.raw:
-            unit[j] *= count[int(j)] ** power
+        unit, errors = self.unit.copy(), np.zeros(self.row.size)
+        unit[self.raw] *= lift[self.raw]
         for i in self.bent:
             warp, at = self.encoding.warps[i], self.first + i
             ends = self._inner(warp, low[warp.source], high[warp.source])
@@ -149,7 +143,7 @@ class _Row:
             magnitude = max(abs(low[at]), abs(high[at])) + warp.map.constant
             errors[at] = 4e-12 * magnitude + 4e-14 * slope * (np.abs(ends).max() + abs(warp.offset))
             least = 1e-9 * magnitude / size if size > 0 else 1.0  # a map that is flat here
-            unit[at] = max(slope * self.unit[warp.source], least) * count[warp.source] ** power
+            unit[at] = max(slope * self.unit[warp.source], least) * lift[warp.source]
         for i in self.blurred:  # it costs nothing to go through such an interval, and there is no more room
             at = self.first + i
             errors[at] = max(high[at] - self.row[at], self.row[at] - low[at])

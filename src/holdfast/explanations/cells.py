@@ -2,10 +2,9 @@
 
 import numpy as np
 
+from holdfast.certificates.programs import shortest
 from holdfast.certificates.voting import NeighborVoter
-from holdfast.explanations.polyhedron import shortest
 from holdfast.explanations.question import Question
-from holdfast.explanations.relations import relation_rows
 
 _POINTS_AT_ONCE = 40  # other points in the first program for each of the class; the violated ones join
 _REACH = 1000  # other points that are looked at; predict sees the rest
@@ -40,7 +39,7 @@ def in_cell(question: Question, rows: np.ndarray, around: np.ndarray, aims: np.n
     for t, row in enumerate(there):
         members, outside = _members(voter, centres[t], int(aims[row]))
         if members.size:
-            extra = relation_rows(moves, rows[row])
+            extra = moves.relation_halfspaces(rows[row])
             move = _program(question, columns, queries[t], members, outside, down[t], up[t], extra)
             if move is not None:
                 out[row] = rows[row] + moves.spread(move[None], rows.shape[1])[0]

@@ -3,11 +3,10 @@
 import numpy as np
 
 from holdfast.certificates.problems import LinearProblem
+from holdfast.certificates.programs import shortest, size_at_least
 from holdfast.certificates.rounding import score_rounding
 from holdfast.certificates.voting import LinearVoter
-from holdfast.explanations.polyhedron import shortest, size_at_least
 from holdfast.explanations.question import Question
-from holdfast.explanations.relations import relation_rows
 
 
 def largest_score(question: Question, rows: np.ndarray, target: int) -> tuple[np.ndarray, np.ndarray]:
@@ -37,7 +36,7 @@ def largest_score(question: Question, rows: np.ndarray, target: int) -> tuple[np
     lower, step = np.zeros(len(rows)), np.full((len(rows), columns.shape[1]), np.nan)
     for t, (u, row_error) in enumerate(zip(queries, error, strict=True)):
         level, blur = u[others] - u[target], row_error[others] + row_error[target]
-        extra, limits = relation_rows(moves, rows[t])
+        extra, limits = moves.relation_halfspaces(rows[t])
         goal = np.concatenate([level + held + 2.0 * blur + 1e-12 * np.abs(level), limits])
         solution = shortest(norm, np.vstack([A, extra]), goal, down[t], up[t])
         needed = np.concatenate([level - blur + held * (1 - 1e-12), limits])

@@ -111,10 +111,7 @@ def find(
 def _mark_impossible(answers: Answers) -> None:
     """A bound beyond the largest possible move is infinite: no possible move is an answer."""
     moves = answers.question.moves
-    beyond = np.zeros(len(answers.rows), bool)
-    if moves.norm.uses_box:  # of an ellipsoid the largest move is not that of the farthest corner
-        down, up = moves.room(answers.rows)
-        beyond = answers.lower > moves.free_norm.lengths(np.maximum(down, up)) * (1 + 1e-9)
+    beyond = answers.lower > moves.free_norm.diameter(*moves.room(answers.rows)) * (1 + 1e-9)
     answers.lower = np.minimum(np.where(beyond, np.inf, answers.lower), answers.size)
 
 

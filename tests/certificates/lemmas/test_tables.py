@@ -13,7 +13,6 @@ from sklearn.preprocessing import StandardScaler
 from holdfast import Threat, certify
 from holdfast.certificates.categories import Categories, Category
 from holdfast.certificates.engines.score_relations import with_relations
-from holdfast.certificates.enumeration import together
 from holdfast.certificates.lattice import coarse_columns, offsets
 from holdfast.certificates.moves import Moves
 from holdfast.certificates.norms import L1, L2, LInf
@@ -78,7 +77,7 @@ def test_v2_a_move_below_the_reach_goes_to_a_place(seed, norm):
     # The size of a move is made of its parts.
     z = moves.enforce(x + rng.normal(size=3) * unit, x[None])[0]
     whole, rest = (z - x) * [1, 1, 0], (z - x) * [0, 0, 1]
-    parts = together(moves, moves.lengths(whole[None]), moves.lengths(rest[None]))
+    parts = moves.norm.combine(moves.lengths(whole[None]), moves.lengths(rest[None]))
     np.testing.assert_allclose(parts, moves.lengths((z - x)[None]), rtol=1e-9)
     assert (parts <= moves.lengths((z - x)[None]) * (1 + 1e-15)).all()
 

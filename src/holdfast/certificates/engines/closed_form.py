@@ -4,7 +4,6 @@ import numpy as np
 
 from holdfast.certificates.engines.base import Engine
 from holdfast.certificates.engines.score_relations import with_relations
-from holdfast.certificates.kernels.linear import boxed_rows
 from holdfast.certificates.problems import Bounds, Budget, LinearProblem, Problem
 from holdfast.certificates.rounding import score_rounding
 
@@ -29,7 +28,7 @@ def _closed_form(
     error, rate = score_rounding(problem, inputs, m)  # of each score: (m, C), and its growth with a move (C,)
     down, up = problem.room(inputs, m)
     relations = _relations(problem, inputs)
-    limited = bool(up.size and norm.uses_box) or relations is not None
+    limited = problem.moves.boxed or relations is not None
     lower, move = np.full(m, np.inf), np.full((m, columns.shape[1]), np.nan)
     rival, far = prediction.copy(), np.full(m, np.nan)  # the class of least radius, and the length of a move to it
     score = np.take_along_axis(queries, prediction[:, None], axis=1)[:, 0]  # of the predicted class
@@ -50,8 +49,7 @@ def _closed_form(
         if limited:
             A = normals[at]
             step = norm.steepest(A) * length[:, None]
-            if up.size and norm.uses_box:
-                boxed_rows(A, missing, aim, growth, norm.code, down, up, radius, step)
+            norm.box_distances(A, missing, aim, growth, down, up, radius, step)
             if relations is not None:
                 candidates = other & (radius < lower)
                 _keep_relations(relations, A, missing, aim, growth, norm, down, up, candidates, radius, step)

@@ -7,7 +7,6 @@ import numpy as np
 from holdfast.certificates.engines.base import Engine
 from holdfast.certificates.engines.exact_1nn import exact_1nn
 from holdfast.certificates.engines.exact_knn import exact_knn
-from holdfast.certificates.norms import Ellipsoid
 from holdfast.certificates.order_bounds import order_statistic_bound, weighted_order_bound
 from holdfast.certificates.problems import Bounds, Budget, DistanceProblem, NeighborProblem, Problem
 from holdfast.certificates.problems.distances import lengths
@@ -71,7 +70,7 @@ class _Reach:
         columns = self.norm.absolute_lengths(lengths(self.T.T, p)[None]) if self.T.shape[1] else np.zeros(1)
         whole = self.spread * (coordinates.lipschitz + coordinates.map_error)
         self.whole = min(float(columns[0]), float(lengths(self.single, p)), whole) * (1.0 + 1e-12)
-        self.boxed = problem.moves.confined and not isinstance(self.norm, Ellipsoid)
+        self.boxed = problem.moves.boxed
         self.positive, self.negative = np.maximum(self.T, 0.0), np.maximum(-self.T, 0.0)
         self.largest = problem.magnitude()
         self.kappa = kappa(problem.T.shape[0], problem.T.shape[1], problem.n_steps, shared=False)

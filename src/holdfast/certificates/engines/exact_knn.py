@@ -70,7 +70,7 @@ def _exact_knn(
 
     map_blocks(row, range(m), n_jobs)
     bounds = problem.bounds(queries, prediction, inputs, lower, product_by_rows(z, space.to_input))
-    if problem.norm.quadratic:
+    if space.ball is None:
         return bounds
     return single_row_moves(problem, queries, prediction, inputs, bounds, budget.at)
 

@@ -47,7 +47,7 @@ def lower_bounds(
     m = len(queries)
     rounding = query_rounding(problem, queries, inputs)
     rule, (n, s) = problem.rule, problem.slopes.shape
-    boxed = problem.moves.confined and problem.norm.uses_box
+    boxed = problem.moves.boxed
     down, up = problem.room(inputs, m) if boxed else (None, None)
     no_horizon, live = np.full(m, -1.0), np.empty(m, np.int64)
 

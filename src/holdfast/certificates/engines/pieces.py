@@ -8,7 +8,6 @@ from holdfast.certificates.engines.search_space import SearchSpace
 from holdfast.certificates.kernels.order_statistics import Impostors, empty_impostors, order_bounds
 from holdfast.certificates.kernels.query import AGAINST_OTHERS, AGAINST_Y, KIND, Query
 from holdfast.certificates.kernels.rounding import Rounding, slack
-from holdfast.certificates.norms import L2
 from holdfast.certificates.problems import NeighborProblem
 from holdfast.certificates.rounding import as_batch
 
@@ -41,7 +40,7 @@ def within_reach(
     coordinates, k, lipschitz = problem.coordinates, problem.n_neighbors, problem.coordinates.lipschitz
     work = empty_impostors(D.size, problem.slopes.shape[1], problem.rule)
     # Inside a box E may count for moves up to the horizon (Lemma F4); the ellipsoid's is without.
-    boxed = problem.moves.confined and problem.norm.uses_box and np.isfinite(horizon)
+    boxed = problem.moves.boxed and np.isfinite(horizon)
     sides, far = ((limits[0], limits[1]), horizon) if boxed else ((None, None), 0.0)
     bound, count = _live_impostors(problem, u, y, rounding, sides, far, D, horizon, work)
     step = lipschitz * horizon
@@ -53,8 +52,7 @@ def within_reach(
     wanted[work.indices[:count]] = True
     if np.isfinite(far):
         reach = np.flatnonzero(near)
-        norm = L2() if problem.norm.quadratic else problem.norm  # of slopes, in the coordinates of the norm
-        slope = norm.dual_lengths(problem.slopes[reach] - u @ coordinates.G) * horizon
+        slope = problem.norm.in_coordinates().dual_lengths(problem.slopes[reach] - u @ coordinates.G) * horizon
         highest = np.partition(0.5 * D[reach] + slope, k - 1)[k - 1] + 2.0 * slack(rounding, horizon)
         reach = reach[wanted[reach] & (0.5 * D[reach] - slope <= highest * (1 + 1e-9))]
     else:

@@ -8,8 +8,6 @@ from holdfast.certificates.problems import NeighborProblem
 from holdfast.certificates.rounding import UNIT_ROUNDOFF
 from holdfast.numerics.sums import product_by_rows
 
-_FLAT = 1e-8  # σ² d, the fraction of an L1 or L∞ bound that may be lost (Lemma P1); less costs digits of the solution
-
 
 @dataclass(frozen=True, eq=False)
 class SearchSpace:
@@ -46,13 +44,7 @@ class SearchSpace:
     def of(cls, problem: NeighborProblem) -> "SearchSpace":
         """The space of a problem."""
         coordinates, moves = problem.coordinates, problem.moves
-        slopes, to_input, ball, sigma = problem.slopes, coordinates.to_input, None, 1.0
-        if not problem.norm.quadratic:
-            d = slopes.shape[1]
-            ball, sigma = problem.norm.code, float(2.0 ** np.floor(0.5 * np.log2(_FLAT / max(d, 1))))
-            slopes, to_input = (
-                np.ascontiguousarray(np.hstack([M / sigma, np.zeros((len(M), 1))])) for M in (slopes, to_input)
-            )
+        slopes, to_input, ball, sigma = problem.norm.search_coordinates(problem.slopes, coordinates.to_input)
         relations = np.empty((0, to_input.shape[1]))
         if moves.relations is not None:
             relations = -moves.in_units(np.atleast_2d(moves.relations[0])) @ to_input

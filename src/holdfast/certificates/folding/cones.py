@@ -4,7 +4,6 @@ import numpy as np
 
 from holdfast.affine import Affine
 from holdfast.certificates.moves import Moves
-from holdfast.certificates.norms import L2
 from holdfast.certificates.rounding import kappa
 
 # scikit-learn does not normalise rows that are shorter than this.
@@ -106,7 +105,7 @@ class Cones:
         gap = np.maximum(c * self.length - inner, 0.0)
         free = np.minimum(root(gap), self.reach())
         bound = root(np.maximum(gap - self._allowance(A, c, error, free), 0.0)) * (1.0 - 1e-12)
-        if refine and isinstance(self.norm, L2) and self.along > 0:
+        if refine and self.norm.cone_duality and self.along > 0:
             bound = np.maximum(bound, self._by_duality(A, c, inner, error))
         return bound
 

@@ -3,7 +3,7 @@
 import numpy as np
 
 from holdfast.certificates.folding.cones import Cones
-from holdfast.numerics.least_squares import non_negative_least_squares
+from holdfast.certificates.programs import non_negative_least_squares
 
 _ROUNDS = 4  # how often the tangents of the cones are taken, each time where the last move leads
 _NONE = 1e-9  # weights below this fraction of the largest count as 0
