@@ -4,8 +4,9 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.base import clone
+from sklearn.compose import make_column_transformer
 from sklearn.datasets import load_wine
-from sklearn.decomposition import PCA
+from sklearn.decomposition import PCA, IncrementalPCA
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import Normalizer, StandardScaler, normalize
@@ -158,3 +159,28 @@ def test_reduced_is_a_metric_on_the_inputs(data):
     unaware = LMNN(perturbation=loss).fit(Z, y)  # thinks that Z is what is perturbed
     assert not np.allclose(unaware.components_, reduced.learner_.components_, atol=1e-3)
     assert loss.reduction is None
+
+
+@pytest.mark.parametrize("far", [1.7e12, 1.7e15, 1.7e18], ids=["ms", "us", "ns"])
+@pytest.mark.parametrize("kind", ["pca", "whitened", "pipeline", "incremental"])
+def test_a_reduction_of_columns_far_from_zero_is_not_lost_in_rounding(kind, far, data):
+    """Time stamps: ``transform(e_k) − transform(0)`` is the difference of two large numbers."""
+    X, y = data[0] * 1e-3 * far + far, data[1]
+    reduction = {
+        "pca": PCA(4),
+        "whitened": PCA(4, whiten=True),
+        "pipeline": make_pipeline(StandardScaler(), "passthrough", PCA(4)),
+        "incremental": IncrementalPCA(4),
+    }[kind]
+    reduced = Reduced(LMNN(), reduction).fit(X, y)
+    Z = reduced.learner_.transform(reduced.reduction_.transform(X))
+    apart = np.linalg.norm(Z[:80] - Z[80:160], axis=1)
+    distances = reduced.pair_distance(np.stack([X[:80], X[80:160]], axis=1))
+    np.testing.assert_allclose(distances, apart, rtol=1e-6)
+
+
+def test_a_reduction_to_nothing_is_said(data):
+    X, y = data[0] + 1e18, data[1]
+    reduction = make_column_transformer((StandardScaler(), slice(0, 13)))
+    with pytest.warns(UserWarning, match="whose matrix D is 0.*StandardScaler"), pytest.warns(ConvergenceWarning):
+        Reduced(LMNN(), reduction).fit(X, y)

@@ -1,8 +1,12 @@
 """The shape A_0 of a perturbation, and the matrix B that carries it into the slope h."""
 
+import functools
+import warnings
+
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 from sklearn.exceptions import NotFittedError
+from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from holdfast.numerics.frames import with_names
@@ -84,8 +88,9 @@ def check_reduction(reduction, n_features: int) -> np.ndarray:
 def linear_part(reduction) -> np.ndarray:
     """``D`` of a reduction ``z = D x + d``, given as a matrix D or as a fitted affine transformer.
 
-    For a transformer, column k is ``transform(e_k) − transform(0)``: its attributes are not read, so that
-    whitening and pipelines are covered. ``ValueError`` if two further points show that it is not affine.
+    Of known types, and of pipelines of these, D is read from fitted attributes (:mod:`holdfast.affine`). Of others,
+    column k is ``(transform(c + s_k e_k) − transform(c))/s_k``, c being ``mean_`` or 0, and the steps ``s_k`` as long
+    as c, so that no large numbers cancel. ``ValueError`` if two further points show that it is not affine.
 
     Parameters
     ----------
@@ -102,19 +107,47 @@ def linear_part(reduction) -> np.ndarray:
         check_is_fitted(reduction)
     except NotFittedError:
         raise ValueError(f"reduction is a {name} that is not fitted: fit it first.") from None
+    D = _matrix(reduction)
+    if not D.any():
+        warnings.warn(
+            f"reduction is a {name} whose matrix D is 0, as far as floating point tells: it maps all inputs to one "
+            "point, and every distance after it is 0. Centre the features before it, for example with StandardScaler, "
+            "or pass D as a matrix.",
+            UserWarning,
+            stacklevel=3,
+        )
+    return D
+
+
+def _matrix(step) -> np.ndarray:
+    """D of a fitted transformer; of a pipeline, the product over its steps."""
+    if isinstance(step, Pipeline):
+        parts = [_matrix(part) for _, part in step.steps if part not in (None, "passthrough")]
+        return functools.reduce(lambda D, after: after @ D, parts) if parts else np.eye(step.n_features_in_)
+    from holdfast.affine import READERS, affine_of  # here, because it brings a quarter of scikit-learn along
+
+    if type(step) not in READERS or getattr(step, "clip", False) or getattr(step, "func", None) is not None:
+        return _probe(step)
+    return affine_of(step, step.n_features_in_).W
+
+
+def _probe(reduction) -> np.ndarray:
+    """D from differences of images."""
     p = reduction.n_features_in_
+    centre = np.broadcast_to(np.asarray(getattr(reduction, "mean_", 0.0), dtype=np.float64), p)
+    steps = np.exp2(np.ceil(np.log2(np.maximum(np.abs(centre), 1.0))))
     probe = np.linspace(-1.0, 1.0, p)
-    rows = np.vstack([np.zeros(p), np.eye(p), probe, -2.0 * probe])
+    rows = centre + steps * np.vstack([np.zeros(p), np.eye(p), probe, -2.0 * probe])
     images = np.asarray(reduction.transform(with_names(rows, reduction)), dtype=np.float64)
     origin, *columns, image, opposite = images
-    D = np.array(columns).T - origin[:, None]
+    scaled = np.array(columns).T - origin[:, None]  # D, its columns times the steps
     for z, x in ((image, probe), (opposite, -2.0 * probe)):
-        if not np.allclose(z, D @ x + origin, rtol=1e-6, atol=1e-9 * (1.0 + np.abs(D).max())):
+        if not np.allclose(z, scaled @ x + origin, rtol=1e-6, atol=1e-9 * (1.0 + np.abs(scaled).max())):
             raise ValueError(
-                f"reduction is a {name}, which is not affine; a perturbation of the inputs has no fixed "
-                "shape after it. Pass a matrix D, or place that step before the perturbed inputs."
+                f"reduction is a {type(reduction).__name__}, which is not affine; a perturbation of the inputs has no "
+                "fixed shape after it. Pass a matrix D, or place that step before the perturbed inputs."
             )
-    return D
+    return scaled / steps
 
 
 def input_variances(variances: np.ndarray | None, n_features: int, reduction=None) -> np.ndarray:
