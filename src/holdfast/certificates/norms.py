@@ -8,7 +8,7 @@ from scipy.linalg import cholesky, solve_triangular
 
 from holdfast.certificates.coordinates import MoveCoordinates
 from holdfast.certificates.kernels.halfspace import EUCLIDEAN, MAX, SUM, box_distance
-from holdfast.geometry.shape import check_shape
+from holdfast.learn.margins import check_shape
 from holdfast.numerics.sums import product_by_rows
 
 
