@@ -20,10 +20,9 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from holdfast import LMNN, CertifiedKNeighborsClassifier, Euclidean, Perturbation
-from holdfast.constraints import knn_triplets
 from holdfast.datasets import make_multicollinearity
-from holdfast.geometry import adversarial_margin
-from holdfast.solvers import LBFGS, ProjectedGradient
+from holdfast.learn import adversarial_margin, knn_triplets
+from holdfast.learn.solvers import LBFGS, ProjectedGradient
 
 to_the_minimum = LBFGS(tol=1e-7, patience=20, max_iter=5000)
 loss = Perturbation(tau=1.0, weight=4.0)  # within the paper's ranges: tau below the 90th percentile, weight ≤ 4 / tau²

@@ -19,9 +19,8 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from holdfast import LMNN, CertifiedKNeighborsClassifier, Euclidean, Perturbation
-from holdfast.constraints import knn_triplets
 from holdfast.datasets import make_separability
-from holdfast.geometry import adversarial_margin
+from holdfast.learn import adversarial_margin, knn_triplets
 
 
 def three_metrics(X, y):

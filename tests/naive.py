@@ -58,3 +58,10 @@ def paper_schedule(X, rows, mu, tau, weight, steps):
         gamma = gamma * 1.01 if value < trace[-1] else max(gamma * 0.5, 1e-4)
         trace.append(value)
     return np.array(trace)
+
+
+def collect_all(geometry, da=None, db=None, dh=None):
+    """Clear, then collect the derivatives of all triplets."""
+    geometry.sweep(
+        lambda block: geometry.collect(block, 1.0, *(d if d is None else d[block.triplets] for d in (da, db, dh)))
+    )

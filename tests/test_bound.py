@@ -7,7 +7,7 @@ import pytest
 
 from holdfast import Euclidean, FixedMetric
 from holdfast.bound import generalization_bound
-from holdfast.geometry import adversarial_margin
+from holdfast.learn import adversarial_margin
 
 
 def unit_rows(n=18, p=3, seed=0):

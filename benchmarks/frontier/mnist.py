@@ -30,7 +30,7 @@ from holdfast import (
     certify,
 )
 from holdfast.datasets import load_dataset
-from holdfast.solvers import LBFGS
+from holdfast.learn.solvers import LBFGS
 
 RADIUS = 1.58
 N_COMPONENTS = 100

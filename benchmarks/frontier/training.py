@@ -24,12 +24,12 @@ from benchmarks.frontier.data import development_round
 from benchmarks.frontier.methods import logistic_regression
 from benchmarks.yang.store import write
 from holdfast import LMNN, MultiPass, RobustClassifierCV
+from holdfast.learn import Perturbation
+from holdfast.learn.spaces import components_of_factor
 from holdfast.learners import MetricLearner
-from holdfast.metric import components_of_factor
 from holdfast.models.pruning import prune
 from holdfast.search.families import FAMILIES, Facts, Family, Recipe
 from holdfast.search.families.base import draw_loss, neighbor_heads
-from holdfast.terms import Perturbation
 
 RESULTS = Path(__file__).with_name("results") / "training.csv"
 

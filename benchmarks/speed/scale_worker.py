@@ -16,8 +16,8 @@ from sklearn.preprocessing import normalize
 from benchmarks.speed.problems import Problem
 from benchmarks.speed.worker import _peak_mb, _reset_peak
 from holdfast import LMNN, CertifiedKNeighborsClassifier, Euclidean, Perturbation, load_dataset
-from holdfast.constraints import NeighborSearch, knn_triplets
-from holdfast.solvers import LBFGS, StochasticLBFGS
+from holdfast.learn import NeighborSearch, knn_triplets
+from holdfast.learn.solvers import LBFGS, StochasticLBFGS
 
 HELD_OUT = 2_000
 REFERENCE = 100_000  # rows that vote where metrics learned from different numbers of rows are compared

@@ -7,9 +7,8 @@ from sklearn.preprocessing import StandardScaler, normalize
 
 from holdfast import LMNN, Perturbation, load_dataset
 from holdfast.backends import ObjectiveLike
-from holdfast.constraints import knn_triplets
-from holdfast.solvers import LBFGS, ProjectedGradient, Solver
-from holdfast.spaces import Factors, Space
+from holdfast.learn import Factors, Space, knn_triplets
+from holdfast.learn.solvers import LBFGS, ProjectedGradient, Solver
 
 SETS = (
     *("australian", "breast_cancer", "credit", "ecoli", "fourclass", "haberman", "iris"),

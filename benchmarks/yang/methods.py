@@ -17,9 +17,9 @@ from holdfast import (
     ProxyNCA,
     SpectralNormLMNN,
 )
+from holdfast.learn.solvers import LBFGS, ProjectedGradient
 from holdfast.learners import MetricLearner
 from holdfast.search import Ranges
-from holdfast.solvers import LBFGS, ProjectedGradient
 
 
 @dataclass(frozen=True)

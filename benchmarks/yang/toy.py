@@ -9,10 +9,9 @@ import numpy as np
 from sklearn.neighbors import KNeighborsClassifier
 
 from holdfast import LMNN, Euclidean, Perturbation
-from holdfast.constraints import knn_triplets
 from holdfast.datasets import make_multicollinearity, make_separability
-from holdfast.geometry import adversarial_margin
-from holdfast.solvers import ProjectedGradient
+from holdfast.learn import adversarial_margin, knn_triplets
+from holdfast.learn.solvers import ProjectedGradient
 
 SETS = {"separability": make_separability, "multicollinearity": make_multicollinearity}
 STEPS = 3000

@@ -3,7 +3,7 @@
 import matplotlib.pyplot as plt
 import numpy as np
 
-from holdfast.terms import Perturbation, Push
+from holdfast.learn import Perturbation, Push
 
 figure, (left, right) = plt.subplots(1, 2, figsize=(9, 3.4), layout="constrained")
 one = np.ones(1)

@@ -3,7 +3,7 @@
 import numpy as np
 from matplotlib.patches import Circle, Ellipse
 
-from holdfast.geometry import adversarial_margin, closest_adversarial
+from holdfast.learn import adversarial_margin, closest_adversarial
 
 BLUE, ORANGE, GREY = "#0072b2", "#d55e00", "0.35"
 X, TARGET, IMPOSTOR = np.array([0.0, 0.0]), np.array([-0.55, 0.75]), np.array([1.15, 0.45])

@@ -1,10 +1,9 @@
 """Learn distances that hold.
 
-The flow, folder by folder: ``constraints`` are triplets (point i should be nearer to j than to l); ``geometry`` turns a
-metric M into three numbers per triplet, and partial derivatives in them back into a gradient; ``terms``
-are functions of those numbers (pull, push, perturbation) or of M; an ``objective`` is their weighted sum;
-it is minimised over one of the ``spaces`` by one of the ``solvers``; the result is a ``metric``; ``learners`` are
-the named recipes, each a scikit-learn transformer.
+The flow: ``learn`` turns labels into triplets (point i should be nearer to j than to l), a metric M into three numbers
+per triplet, and partial derivatives in them back into a gradient; terms are functions of those numbers (pull, push,
+perturbation) or of M; an objective is their weighted sum; a solver minimises it over a space; the result is a metric.
+``learners`` are the named recipes, each a scikit-learn transformer.
 
 ``models`` vote under a metric; ``certificates`` bound from below, and ``attacks`` from above, the smallest move of an
 input that changes a prediction; ``explanations`` are the closest rows with another answer; ``search`` tunes; ``audit``
@@ -26,6 +25,7 @@ if TYPE_CHECKING:  # for type checkers and editors; the same names as in _NAMES,
     from holdfast.certificates.threat import Threat as Threat
     from holdfast.datasets import load_dataset as load_dataset
     from holdfast.explanations.counterfactuals import counterfactuals as counterfactuals
+    from holdfast.learn import Perturbation as Perturbation
     from holdfast.learners import AML as AML
     from holdfast.learners import DRIFT as DRIFT
     from holdfast.learners import LMNN as LMNN
@@ -44,7 +44,6 @@ if TYPE_CHECKING:  # for type checkers and editors; the same names as in _NAMES,
     from holdfast.persistence.load import load as load
     from holdfast.persistence.save import save as save
     from holdfast.search import RobustClassifierCV as RobustClassifierCV
-    from holdfast.terms import Perturbation as Perturbation
 
 __version__ = "0.1.0"
 
@@ -56,6 +55,7 @@ _NAMES = {  # module: public names it defines
     "certificates.threat": ["Threat"],
     "datasets": ["load_dataset"],
     "explanations.counterfactuals": ["counterfactuals"],
+    "learn": ["Perturbation"],
     "learners": [
         "AML", "DRIFT", "LMNN", "SCML", "CappedTraceLMNN", "Euclidean", "FixedMetric", "LogDetLMNN", "MarginLVQ",
         "MultiPass", "ProxyNCA", "Reduced", "SpectralNormLMNN",
@@ -64,7 +64,6 @@ _NAMES = {  # module: public names it defines
     "persistence.load": ["load"],
     "persistence.save": ["save"],
     "search": ["RobustClassifierCV"],
-    "terms": ["Perturbation"],
 }  # fmt: skip
 _MODULE_OF = {name: module for module, names in _NAMES.items() for name in names}
 __all__ = sorted(_MODULE_OF)

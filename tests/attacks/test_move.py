@@ -3,7 +3,7 @@ import pytest
 from sklearn.datasets import load_iris
 
 from holdfast.attacks import adversarial_move, margins, nearest_triplets
-from holdfast.geometry import adversarial_margin
+from holdfast.learn import adversarial_margin
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ import pytest
 from sklearn.datasets import make_classification
 
 from holdfast import LMNN, SCML, Perturbation, ProxyNCA
-from holdfast.solvers import LBFGS
+from holdfast.learn.solvers import LBFGS
 
 da = pytest.importorskip("dask.array")
 

@@ -23,9 +23,9 @@ from holdfast import (
     SpectralNormLMNN,
     certify,
 )
-from holdfast.constraints import NeighborSearch, Triplets, knn_triplets
-from holdfast.objective import Objective
-from holdfast.solvers import LBFGS, ProjectedGradient
+from holdfast.learn import NeighborSearch, Triplets, knn_triplets
+from holdfast.learn.objective import Objective
+from holdfast.learn.solvers import LBFGS, ProjectedGradient
 
 pytest.importorskip("dask.array")
 dask = pytest.importorskip("dask")

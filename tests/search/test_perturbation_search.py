@@ -10,8 +10,7 @@ from sklearn.preprocessing import StandardScaler, normalize
 
 from holdfast import LMNN, SCML, CappedTraceLMNN, MarginLVQ, Perturbation, ProxyNCA, learners
 from holdfast.certificates import CertifiedAccuracy
-from holdfast.constraints import knn_triplets
-from holdfast.geometry import adversarial_margin
+from holdfast.learn import adversarial_margin, knn_triplets
 from holdfast.search import SPACES, PerturbationSearchCV, g_mean
 
 

@@ -3,8 +3,8 @@
 import numpy as np
 from sklearn.utils import check_X_y
 
-from holdfast.constraints.search import nearest_by_class
-from holdfast.geometry import adversarial_margin, closest_adversarial
+from holdfast.base.neighbors import nearest_by_class
+from holdfast.learn import adversarial_margin, closest_adversarial
 
 
 def nearest_triplets(L: np.ndarray, X, y, reference, n_jobs: int | None = None) -> tuple[np.ndarray, np.ndarray]:

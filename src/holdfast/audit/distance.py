@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 
-from holdfast.constraints.search import nearest
+from holdfast.base.neighbors import nearest
 from holdfast.models.base import VotingClassifier
 
 _MAX_LEFT_OUT = 2_000  # training rows whose own distances are the yardstick

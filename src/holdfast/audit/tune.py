@@ -11,13 +11,13 @@ from sklearn.preprocessing import StandardScaler
 
 from holdfast.audit.progress import StageProgress, no_progress
 from holdfast.certificates.threat import Threat
+from holdfast.learn import Perturbation
 from holdfast.learners import LMNN
 from holdfast.models import CertifiedKNeighborsClassifier
 from holdfast.numerics.threads import n_threads
 from holdfast.parameters import check_count, check_number
 from holdfast.search import FAMILIES, Family, RobustClassifierCV
 from holdfast.search.families import Recipe
-from holdfast.terms import Perturbation
 
 TUNINGS = ("certified", "accuracy", "none")
 # As the search itself: on the 240 splits of benchmarks/frontier a weight of 1 certified 0.4 points more than 0.7, and

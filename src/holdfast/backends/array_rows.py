@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from holdfast.geometry.proxy_geometry import ProxyGeometry
+from holdfast.learn.proxy_nca import ProxyGeometry
 from holdfast.numerics.sums import leaves, tree_sum
 
 

@@ -4,8 +4,8 @@ import numpy as np
 from sklearn.utils.validation import check_consistent_length, column_or_1d
 
 from holdfast.backends.base import Terms
-from holdfast.backends.sampled_objective import SampledObjective
-from holdfast.constraints import Triplets
+from holdfast.learn import Triplets
+from holdfast.learn.objective import SampledObjective
 
 _MOSTLY_USED = 0.8  # share of points in triplets from which on copying the others away saves little
 

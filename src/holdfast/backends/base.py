@@ -5,9 +5,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from holdfast.constraints import Triplets
-from holdfast.constraints.neighbor_search import NeighborSearch
-from holdfast.terms import MatrixTerm, TripletTerm
+from holdfast.learn import MatrixTerm, Triplets, TripletTerm
+from holdfast.learn.supervision import NeighborSearch
 
 Terms = Sequence[tuple[float, TripletTerm | MatrixTerm]]  # weights and terms
 
@@ -17,7 +16,7 @@ Validate = Callable[..., Any]
 
 
 class ObjectiveLike(Protocol):
-    """A function of the metric: what :class:`holdfast.objective.Objective` is, wherever its triplets lie.
+    """A function of the metric: what :class:`holdfast.learn.objective.Objective` is, wherever its triplets lie.
 
     A context manager; at its end threads and workers are released.
     """
@@ -46,7 +45,7 @@ class ObjectiveLike(Protocol):
 
 
 class ProxySums(Protocol):
-    """Sums over points and proxies: what :class:`holdfast.geometry.proxy_geometry.ProxyGeometry` is."""
+    """Sums over points and proxies: what :class:`holdfast.learn.proxy_nca.ProxyGeometry` is."""
 
     @property
     def B(self) -> np.ndarray | None:

@@ -8,7 +8,7 @@ from holdfast.backends import blocks
 from holdfast.backends.base import Terms
 from holdfast.backends.engine import Engine, sum_tasks
 from holdfast.backends.worker_objects import WorkerObject, WorkerObjects
-from holdfast.terms import MatrixTerm
+from holdfast.learn import MatrixTerm
 
 
 class BlockedObjective:

@@ -9,9 +9,8 @@ from holdfast.backends.base import Terms
 from holdfast.backends.blocked_labelled_rows import BlockedLabelledRows
 from holdfast.backends.blocked_objective import BlockedObjective
 from holdfast.backends.blocked_rows import BlockedRows
-from holdfast.constraints import NeighborSearch, Triplets
-from holdfast.constraints.neighbor_search import as_search
-from holdfast.constraints.neighbors import warn_small_classes
+from holdfast.learn import NeighborSearch, Triplets
+from holdfast.learn.supervision import as_search, warn_small_classes
 from holdfast.parameters import check_count
 
 
@@ -74,7 +73,7 @@ def split_triplets(rows: BlockedRows, triplets: Triplets) -> list:
 def find_triplets(
     rows: BlockedLabelledRows, n_neighbors: int, n_impostors: int | None, neighbors: str | NeighborSearch
 ) -> list:
-    """The triplets of :func:`~holdfast.constraints.knn_triplets`, as tasks, one for each block of anchors."""
+    """The triplets of :func:`~holdfast.learn.knn_triplets`, as tasks, one for each block of anchors."""
     check_count("knn_triplets", "n_neighbors", n_neighbors)
     if n_impostors is None:
         raise ValueError(

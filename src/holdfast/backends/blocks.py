@@ -9,13 +9,12 @@ from itertools import pairwise
 import numpy as np
 from sklearn.utils import check_random_state
 
-from holdfast.constraints import Triplets
-from holdfast.constraints.neighbors import cross
-from holdfast.constraints.search import ranked_by_class
-from holdfast.geometry.proxy_geometry import ProxyGeometry
+from holdfast.base.neighbors import ranked_by_class
+from holdfast.learn import MatrixTerm, Triplets, TripletTerm
+from holdfast.learn.objective import Objective
+from holdfast.learn.proxy_nca import ProxyGeometry
+from holdfast.learn.supervision import cross
 from holdfast.numerics.sums import LEAF, leaves, tree_sum
-from holdfast.objective import Objective
-from holdfast.terms import MatrixTerm, TripletTerm
 
 _MIN_PER_CLASS = 100  # rows of a class in a sample, if it has them: enough for a few k-means centres or local bases
 

@@ -7,7 +7,7 @@ from sklearn.utils import assert_all_finite, check_array
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
-from holdfast.constraints import Triplets
+from holdfast.learn import Triplets
 
 
 def check_triplets(triplets, n_samples: int) -> Triplets:

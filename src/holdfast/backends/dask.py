@@ -20,7 +20,7 @@ from holdfast.backends.blocked_labelled_rows import BlockedLabelledRows
 from holdfast.backends.blocked_rows import BlockedRows, recut
 from holdfast.backends.blocked_triplets import BlockedTriplets, find_triplets, split_triplets
 from holdfast.backends.checks import check_rows, check_triplets, labels_missing
-from holdfast.constraints import NeighborSearch
+from holdfast.learn import NeighborSearch
 
 try:
     import dask

@@ -9,7 +9,7 @@ from holdfast.backends.array_rows import ArrayRows
 from holdfast.backends.array_triplets import ArrayTriplets
 from holdfast.backends.base import Validate
 from holdfast.backends.checks import check_triplets, labels_missing
-from holdfast.constraints import NeighborSearch, knn_triplets
+from holdfast.learn import NeighborSearch, knn_triplets
 from holdfast.numerics.frames import plain_labels
 
 

@@ -10,7 +10,7 @@ from holdfast.certificates.coordinates import MoveCoordinates
 from holdfast.certificates.kernels.halfspace import EUCLIDEAN, MAX, SUM, box_distance
 from holdfast.certificates.kernels.linear import boxed_rows
 from holdfast.certificates.programs import Shortest, least_distance, min_largest, min_sum
-from holdfast.geometry.shape import check_shape
+from holdfast.learn.margins import check_shape
 from holdfast.numerics.sums import product_by_rows
 
 

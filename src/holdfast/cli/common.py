@@ -218,7 +218,7 @@ def _compiling_notice(certifies: bool) -> str | None:
         from holdfast.certificates.kernels.voting import vote_rows  # every certificate takes it
 
         return compiling_notice([vote_rows])
-    from holdfast.geometry.kernels import pair_forms, pair_squares
+    from holdfast._core.geometry import pair_forms, pair_squares
 
     return compiling_notice([pair_forms, pair_squares])
 

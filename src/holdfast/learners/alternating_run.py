@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from holdfast.solvers import Progress, Solution
+from holdfast.learn.solvers import Progress, Solution
 
 _MIN_OBJECTIVE = 1e-4  # below it every point has its class with near certainty, and M would grow without end
 

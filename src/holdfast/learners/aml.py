@@ -6,14 +6,13 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from holdfast.backends import refuse_collection
-from holdfast.constraints import Triplets
-from holdfast.geometry import TripletGeometry
+from holdfast.learn.geometry import Triplets, scatters
+from holdfast.learn.spaces import components_of
 from holdfast.learners.failures import explained_failures
 from holdfast.learners.mining import mine
 from holdfast.learners.ranges import Ranges
 from holdfast.learners.span import Span
 from holdfast.learners.triplet_learner import TripletLearner
-from holdfast.metric import components_of
 from holdfast.numerics.threads import single_threaded_blas
 from holdfast.parameters import check_count, check_number
 
@@ -153,9 +152,7 @@ class AML(TripletLearner):
         That is 1. But if the points are on a span of fewer directions than features, the ridge alone is seen outside of
         it, and M is there a multiple of the identity: one more row and column stands for all the directions outside.
         """
-        geometry = TripletGeometry(X, triplets, None, False, self.n_jobs)
-        found = _in_range(geometry.scatters(), X)
-        geometry.close()
+        found = _in_range(scatters(X - X.mean(axis=0), triplets, self.n_jobs), X)
         outside = n_features - X.shape[1]
         counts = np.array([1.0] * X.shape[1] + [outside] * (outside > 0))
         wide = np.zeros((2, counts.size, counts.size))

@@ -8,9 +8,9 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from holdfast.backends import by_blocks
+from holdfast.learn.spaces import Mahalanobis
 from holdfast.learners.precomputed import Precomputed
 from holdfast.learners.ranges import Stages
-from holdfast.metric import Mahalanobis
 
 
 class MetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, ABC):

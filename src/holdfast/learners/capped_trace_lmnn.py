@@ -3,9 +3,9 @@
 import numpy as np
 
 from holdfast.backends import Terms
+from holdfast.learn import CappedTrace
 from holdfast.learners.ranges import Known, Ranges, powers_of_ten
 from holdfast.learners.regularised import RegularisedLMNN
-from holdfast.terms import CappedTrace
 
 
 class CappedTraceLMNN(RegularisedLMNN):

@@ -3,11 +3,11 @@
 import numpy as np
 
 from holdfast.backends import TripletData
-from holdfast.geometry.prototype_margins import PrototypeMargins
+from holdfast.learn import Perturbation, Push
+from holdfast.learn.margins import PrototypeMargins
 from holdfast.learners.minimise import finite_scatters
 from holdfast.numerics.sums import round_to_bits
 from holdfast.numerics.threads import single_threaded_blas
-from holdfast.terms import Perturbation, Push
 
 AUTO = "auto"
 

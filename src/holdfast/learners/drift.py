@@ -3,6 +3,9 @@
 import numpy as np
 
 from holdfast.backends import refuse_collection
+from holdfast.learn import Push, SquaredFrobenius
+from holdfast.learn.solvers import StopReason
+from holdfast.learn.spaces import check_metric, components_of
 from holdfast.learners.expected_objective import ExpectedObjective
 from holdfast.learners.failures import explained_failures
 from holdfast.learners.fit_report import FitReport, warn_if_collapsed
@@ -12,11 +15,8 @@ from holdfast.learners.ranges import Ranges, powers_of_ten
 from holdfast.learners.settings import check_solver
 from holdfast.learners.span import Span
 from holdfast.learners.triplet_learner import TripletLearner
-from holdfast.metric import check_metric, components_of
 from holdfast.numerics.threads import single_threaded_blas
 from holdfast.parameters import check_count, check_number
-from holdfast.solvers import StopReason
-from holdfast.terms import Push, SquaredFrobenius
 
 _MIN_GAIN = 1e-4  # of the objective: no further turn if the disturbances lower it by less
 

@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from holdfast.geometry import TripletGeometry
-from holdfast.geometry.anchor_blocks import AnchorBlock
+from holdfast.learn import TripletGeometry
+from holdfast.learn.geometry import AnchorBlock
+from holdfast.learn.objective import Objective
 from holdfast.learners.span import Span
-from holdfast.objective import Objective
 
 
 class _ExpectedGeometry(TripletGeometry):
@@ -41,7 +41,7 @@ class ExpectedObjective(Objective):
     Parameters
     ----------
     X, triplets, terms, n_jobs
-        As for :class:`~holdfast.objective.Objective`.
+        As for :class:`~holdfast.learn.objective.Objective`.
     prior : float
         s², the variance that is expected of a disturbance.
     eta : float

@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from holdfast.backends import ObjectiveLike
-from holdfast.solvers import Progress, Solution
+from holdfast.learn.solvers import Progress, Solution
 
 _ZERO = 1e-6  # a largest d² below it is as good as 0: the hinge requires differences of 1
 

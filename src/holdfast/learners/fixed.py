@@ -6,9 +6,9 @@ import numpy as np
 from sklearn.utils.validation import validate_data
 
 from holdfast.backends import backend_for
+from holdfast.learn.spaces import check_metric, components_in_any_units
 from holdfast.learners.base import MetricLearner
 from holdfast.learners.ranges import Ranges
-from holdfast.metric import check_metric, components_in_any_units
 
 
 class FixedMetric(MetricLearner):

@@ -1,13 +1,12 @@
 """Large-margin nearest neighbours, with or without the perturbation loss."""
 
 from holdfast.backends import ObjectiveLike, Terms
+from holdfast.learn import Factors, Pull, Push, Space, whitening
+from holdfast.learn.solvers import Solver
 from holdfast.learners.minimise import finite_scatters
 from holdfast.learners.ranges import PERTURBATION, Ranges, Uniform
 from holdfast.learners.term_learner import TermLearner
 from holdfast.parameters import check_number
-from holdfast.solvers import Solver
-from holdfast.spaces import Factors, Space, whitening
-from holdfast.terms import Pull, Push
 
 # Shrinkage of the preconditioner towards the identity. The scatter of the pairs approximates the curvature of the hinge
 # losses; the perturbation loss, as it gains weight, depends on all directions alike. Chosen by measurement, see
@@ -40,19 +39,19 @@ class LMNN(TermLearner):
         :func:`~holdfast.learners.default_loss.default_loss`): it keeps the metric from collapsing to a few directions.
         None is LMNN without it.
     solver : solver or None, default=None
-        None is :class:`~holdfast.solvers.LBFGS`. ``ProjectedGradient()`` follows the paper's schedule.
+        None is :class:`~holdfast.learn.solvers.LBFGS`. ``ProjectedGradient()`` follows the paper's schedule.
     init : array-like of shape (n_features, n_features) or None, default=None
         The metric to start from (a warm start). None is the identity, which the default solver first
         brings to the scale of the data, so that units do not matter.
     neighbors : {"exact", "approximate"} or NeighborSearch, default="exact"
         How targets and impostors are searched for. "approximate" needs the extra ``holdfast[approximate]``;
         ``NeighborSearch(n_anchors=100_000)`` makes triplets of a random sample of points only; see
-        :class:`~holdfast.constraints.NeighborSearch`.
+        :class:`~holdfast.learn.NeighborSearch`.
     n_jobs : int or None, default=None
         Threads. None takes what numba is allowed (``NUMBA_NUM_THREADS``, else every processor); small
         problems use one. The result does not depend on it.
     callback : callable or None, default=None
-        Called with a :class:`~holdfast.solvers.Progress` after every iteration; returning True ends
+        Called with a :class:`~holdfast.learn.solvers.Progress` after every iteration; returning True ends
         the fit.
     verbose : int, default=0
         1 shows every tenth iteration, 2 every one.

@@ -3,11 +3,10 @@
 import numpy as np
 
 from holdfast.backends import ObjectiveLike
+from holdfast.learn import Factors, LogDet, PositiveDefinite, Space
+from holdfast.learn.solvers import Solver
 from holdfast.learners.minimise import finite_scatters
 from holdfast.learners.regularised import RegularisedLMNN
-from holdfast.solvers import Solver
-from holdfast.spaces import Factors, PositiveDefinite, Space
-from holdfast.terms import LogDet
 
 
 class LogDetLMNN(RegularisedLMNN):

@@ -10,15 +10,14 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
 from holdfast.backends import refuse_collection
-from holdfast.constraints import class_proxies
-from holdfast.geometry.prototype_margins import PrototypeMargins
+from holdfast.learn import Points, class_proxies
+from holdfast.learn.margins import PrototypeMargins
 from holdfast.learners.base import MetricLearner
 from holdfast.learners.ranges import Ranges
 from holdfast.learners.settings import check_solver
 from holdfast.numerics.frames import plain_labels
 from holdfast.numerics.threads import single_threaded_blas
 from holdfast.parameters import check_count, check_number, check_share
-from holdfast.spaces import Points
 
 # Radius and temperature, in units of the mean length of the rows: outside of these limits the squares of gradients
 # underflow, or the arguments of the sigmoid overflow.
@@ -32,7 +31,7 @@ class MarginLVQ(MetricLearner):
     """``1/n Σ_i w σ((r − m_i)/T) + (1 − w) σ(−m_i/T)``, over the prototypes; the distance stays Euclidean.
 
     ``m_i`` is the adversarial margin of row i: no shorter move changes the class of its nearest prototype; see
-    ``holdfast.geometry.prototype_margins``. If σ were a step function, the objective would be w times the share of rows
+    ``holdfast.learn.prototype_margins``. If σ were a step function, the objective would be w times the share of rows
     that are not certified at the radius r, plus 1 − w times the share of rows that are misclassified. The sigmoid
     ``σ(z) = 1/(1 + e^−z)`` smooths the step. It is bounded, unlike a hinge or the logistic loss, so that a few rows far
     on the wrong side do not dominate. There are few prototypes per class, so certificates are exact and fast.
@@ -56,7 +55,7 @@ class MarginLVQ(MetricLearner):
     norm : {2, inf, 1}, default=2
         The norm in which moves are measured.
     solver : solver or None, default=None
-        None is :class:`~holdfast.solvers.LBFGS`.
+        None is :class:`~holdfast.learn.solvers.LBFGS`.
     random_state : int, RandomState or None, default=None
         Seeds k-means.
     verbose : int, default=0

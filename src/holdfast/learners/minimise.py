@@ -6,13 +6,12 @@ from contextlib import contextmanager
 import numpy as np
 
 from holdfast.backends import ObjectiveLike
+from holdfast.learn import Factors, PSDMatrices, Space
+from holdfast.learn.solvers import PrimalDual, Solution, Solver
+from holdfast.learn.solvers.base import Callback, Function, Progress
+from holdfast.learn.solvers.lbfgs import SumOfParts
 from holdfast.learners.validation import Validation
 from holdfast.numerics.sums import round_to_bits
-from holdfast.solvers import PrimalDual, Solution, Solver
-from holdfast.solvers.base import Function
-from holdfast.solvers.progress import Callback, Progress
-from holdfast.solvers.stochastic import SumOfParts
-from holdfast.spaces import Factors, PSDMatrices, Space
 
 _MIN_MEAN_SQUARE = 1e-300  # of a mean squared distance: the metric that brings it to 1 must not overflow
 
@@ -31,7 +30,7 @@ def minimise(
     ----------
     objective : callable
         ``J(M) -> value, gradient``. A solver may sample it if it is a mean over parts; see
-        :class:`~holdfast.solvers.stochastic.SumOfParts`.
+        :class:`~holdfast.learn.solvers.lbfgs.SumOfParts`.
     space : Space
     solver : Solver
     start : ndarray

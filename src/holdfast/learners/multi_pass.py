@@ -8,7 +8,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
 from holdfast.backends import refuse_collection
-from holdfast.constraints import Triplets
+from holdfast.learn import Triplets
 from holdfast.learners.base import MetricLearner
 from holdfast.learners.lmnn import LMNN
 from holdfast.learners.triplet_learner import TripletLearner

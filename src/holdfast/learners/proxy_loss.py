@@ -3,8 +3,8 @@
 import numpy as np
 
 from holdfast.backends import ProxySums
-from holdfast.geometry.proxy_geometry import ProxyGeometry, gradients, nearest_proxies
-from holdfast.terms import Perturbation, ProxySoftmax
+from holdfast.learn import Perturbation, ProxySoftmax
+from holdfast.learn.proxy_nca import ProxyGeometry, gradients, nearest_proxies
 
 
 class ProxyLoss:
@@ -37,7 +37,7 @@ class ProxyLoss:
         return value, GM, (GS - np.sum(GS * S, axis=1, keepdims=True) * S) / _norms(A)
 
     def sums(self, geometry: ProxyGeometry, M: np.ndarray, S: np.ndarray) -> tuple:
-        """The share of the points of one geometry; see :func:`~holdfast.geometry.proxy_geometry.gradients`."""
+        """The share of the points of one geometry; see :func:`~holdfast.learn.proxy_nca.gradients`."""
         n = self.n
 
         def partials(part: slice, d: np.ndarray, h: np.ndarray):

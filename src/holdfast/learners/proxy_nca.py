@@ -8,7 +8,9 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import validate_data
 
 from holdfast.backends import ProxySums, backend_for
-from holdfast.constraints import class_proxies
+from holdfast.learn import Points, ProxySoftmax, class_proxies
+from holdfast.learn.solvers import Solver
+from holdfast.learn.spaces import check_metric, components_of
 from holdfast.learners.alternating_run import AlternatingRun
 from holdfast.learners.base import MetricLearner
 from holdfast.learners.default_loss import default_proxy_loss
@@ -17,12 +19,8 @@ from holdfast.learners.minimise import metric_space, minimise
 from holdfast.learners.proxy_loss import ProxyLoss
 from holdfast.learners.ranges import TAU, Ranges, powers_of_ten
 from holdfast.learners.settings import check_perturbation, check_solver, slope_matrix_for
-from holdfast.metric import check_metric, components_of
 from holdfast.numerics.threads import single_threaded_blas
 from holdfast.parameters import check_count
-from holdfast.solvers import Solver
-from holdfast.spaces import Points
-from holdfast.terms import ProxySoftmax
 
 _TURN = 10  # steps of the proxies, then of the metric, before the other's turn
 _MIN_MEAN_SQUARE = 1e-300  # of a mean squared length, which is divided by
@@ -33,7 +31,7 @@ class ProxyNCA(MetricLearner):
     """``1/n Σ_i −log p(class of i) + weight · perturbation``, over M and proxies, in turn.
 
     ``p`` is a softmax over all proxies of ``−d²_M(x_i, a_k)/T``: ProxyNCA++, see
-    :class:`~holdfast.terms.ProxySoftmax`. In the paper rows and proxies have unit length (``normalize=True``). With a
+    :class:`~holdfast.learn.ProxySoftmax`. In the paper rows and proxies have unit length (``normalize=True``). With a
     :class:`~holdfast.Perturbation` this is the paper's PNCA-PL: a row, its nearest proxy of its own class and its
     nearest of another make a triplet, and one on the wrong side is charged ``τ² + r²``. The nearest proxy predicts the
     class.
@@ -58,7 +56,7 @@ class ProxyNCA(MetricLearner):
     n_proxy_steps : int, default=200
         The proxies stay where they are after so many steps.
     solver : solver or None, default=None
-        None is :class:`~holdfast.solvers.LBFGS`.
+        None is :class:`~holdfast.learn.solvers.LBFGS`.
     init : array-like of shape (n_features, n_features) or None, default=None
         The metric to start from; None is the identity.
     random_state : int, RandomState or None, default=None

@@ -5,11 +5,11 @@ from sklearn.base import clone
 from sklearn.utils.validation import validate_data
 
 from holdfast.backends import refuse_collection
-from holdfast.geometry.shape import linear_part
+from holdfast.learn import Perturbation
+from holdfast.learn.margins import linear_part
+from holdfast.learn.spaces import components_of_factor
 from holdfast.learners.base import MetricLearner
 from holdfast.learners.lmnn import LMNN
-from holdfast.metric import components_of_factor
-from holdfast.terms import Perturbation
 
 
 class Reduced(MetricLearner):

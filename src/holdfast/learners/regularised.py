@@ -3,11 +3,11 @@
 from abc import abstractmethod
 
 from holdfast.backends import Terms
+from holdfast.learn import Push
+from holdfast.learn.terms import MatrixTerm
 from holdfast.learners.ranges import PERTURBATION, Ranges, Stages, powers_of_ten
 from holdfast.learners.term_learner import TermLearner
 from holdfast.parameters import check_number
-from holdfast.terms import Push
-from holdfast.terms.base import MatrixTerm
 
 
 class RegularisedLMNN(TermLearner):

@@ -5,17 +5,15 @@ from typing import Any
 import numpy as np
 
 from holdfast.backends import ObjectiveLike, Terms, TripletData
-from holdfast.constraints import local_bases, triplet_bases
-from holdfast.constraints.bases import check_bases
+from holdfast.learn import BasisWeights, Push, Space, Trace, local_bases, triplet_bases
+from holdfast.learn.scml import check_bases
+from holdfast.learn.solvers import Solution, Solver
 from holdfast.learners.minimise import default_start
 from holdfast.learners.precomputed import Precomputed
 from holdfast.learners.ranges import PERTURBATION, Ranges, powers_of_ten
 from holdfast.learners.span import Span
 from holdfast.learners.term_learner import TermLearner
 from holdfast.parameters import check_count, check_number
-from holdfast.solvers import Solution, Solver
-from holdfast.spaces import BasisWeights, Space
-from holdfast.terms import Push, Trace
 
 _SAMPLE_SIZE = 20_000  # rows of a Dask collection that the bases are made from; they fit the memory of this process
 _IN_SPAN = 1e-12  # of the squared length of a unit vector that may be lost: a few roundings of sums over features
@@ -41,13 +39,13 @@ class SCML(TermLearner):
         benchmarks/frontier); 0.0003 is no worse than that on any of 20 sets.
     basis : array-like of shape (n_basis, n_features) or None, default=None
         Bases of your own, scaled to unit norm. None makes Fisher discriminants of local regions; see
-        :func:`~holdfast.constraints.local_bases`. From a Dask collection they are made of a random sample
+        :func:`~holdfast.learn.local_bases`. From a Dask collection they are made of a random sample
         of about 20,000 rows, in which every class has its share.
     perturbation : Perturbation or None, default=None
         The loss that enlarges the adversarial margin.
     solver : solver or None, default=None
-        None is :class:`~holdfast.solvers.LBFGS`, its weights bounded below by 0.
-        :class:`~holdfast.solvers.AcceleratedProximalGradient` is the paper's; measured on australian, sonar
+        None is :class:`~holdfast.learn.solvers.LBFGS`, its weights bounded below by 0.
+        :class:`~holdfast.learn.solvers.AcceleratedProximalGradient` is the paper's; measured on australian, sonar
         and segment, with and without perturbation loss, it takes three times as long for an objective
         within 0.5 % of the same value.
     init : array-like of shape (n_basis,) or None, default=None

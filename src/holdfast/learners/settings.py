@@ -3,9 +3,9 @@
 from sklearn.base import clone
 
 from holdfast.backends import LabelledRows, TripletData
+from holdfast.learn import Perturbation
+from holdfast.learn.solvers import LBFGS, Solver
 from holdfast.learners.default_loss import AUTO
-from holdfast.solvers import LBFGS, Solver
-from holdfast.terms import Perturbation
 
 
 def check_solver(solver) -> Solver:
@@ -14,7 +14,7 @@ def check_solver(solver) -> Solver:
         return LBFGS()
     if not isinstance(solver, Solver):
         raise ValueError(
-            f"solver must be None or a solver such as holdfast.solvers.ProjectedGradient(); got {solver!r}."
+            f"solver must be None or a solver such as holdfast.learn.solvers.ProjectedGradient(); got {solver!r}."
         )
     return clone(solver)
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from holdfast.metric import components_of_factor
+from holdfast.learn.spaces import components_of_factor
 
 
 @dataclass(frozen=True, eq=False)

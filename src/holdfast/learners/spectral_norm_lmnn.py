@@ -5,11 +5,10 @@ from dataclasses import replace
 import numpy as np
 
 from holdfast.backends import ObjectiveLike
+from holdfast.learn import Space, SpectralNorm
+from holdfast.learn.solvers import Solution, Solver, StopReason
 from holdfast.learners.minimise import minimise
 from holdfast.learners.regularised import RegularisedLMNN
-from holdfast.solvers import Solution, Solver, StopReason
-from holdfast.spaces import Space
-from holdfast.terms import SpectralNorm
 
 _SMOOTHING = (0.3, 0.1, 0.03, 0.01, 0.003)  # ε log p as a share of the norm, stage by stage
 
@@ -29,9 +28,9 @@ class SpectralNormLMNN(RegularisedLMNN):
     weight : float, default=0.01
         Weight of the norm; push has weight 1.
     solver : solver or None, default=None
-        None is :class:`~holdfast.solvers.LBFGS` in five stages, each from where the last ended, with the norm smoothed
-        less and less (in one stage, without smoothing, for Dask collections and with ``validation_fraction``): its
-        steps stop short of a kink. ``PrimalDual(tol=1e-6)`` takes longer and proves how far it is from the minimum.
+        None is :class:`~holdfast.learn.solvers.LBFGS` in five stages, each from where the last ended, with the norm
+        smoothed less and less (in one stage, without smoothing, for Dask collections and with ``validation_fraction``):
+        its steps stop short of a kink. ``PrimalDual(tol=1e-6)`` takes longer and proves how far it is from the minimum.
     perturbation, init, neighbors, n_jobs, callback, verbose, validation_fraction
         As for :class:`~holdfast.LMNN`.
 

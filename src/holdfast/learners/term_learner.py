@@ -7,6 +7,10 @@ import numpy as np
 
 from holdfast.backends import ObjectiveLike, Terms, TripletData, is_dask
 from holdfast.backends.array_triplets import ArrayTriplets
+from holdfast.learn import Perturbation, Space
+from holdfast.learn.solvers import Solution, Solver
+from holdfast.learn.solvers.base import StopReason
+from holdfast.learn.spaces import check_metric, components_of
 from holdfast.learners.default_loss import default_loss
 from holdfast.learners.failures import explained_failures
 from holdfast.learners.fit_report import FitReport, warn_if_collapsed
@@ -17,12 +21,7 @@ from holdfast.learners.span import Span
 from holdfast.learners.triplet_learner import TripletLearner
 from holdfast.learners.validation import AUTO_FRACTION, AUTO_ROWS, Validation, check_fraction, divide
 from holdfast.learners.vote_check import VoteCheck
-from holdfast.metric import check_metric, components_of
 from holdfast.numerics.threads import single_threaded_blas
-from holdfast.solvers import Solution, Solver
-from holdfast.solvers.stop_reason import StopReason
-from holdfast.spaces import Space
-from holdfast.terms import Perturbation
 
 
 class TermLearner(TripletLearner):

@@ -4,7 +4,7 @@ from abc import abstractmethod
 
 import numpy as np
 
-from holdfast.constraints import NeighborSearch, Triplets, knn_triplets
+from holdfast.learn import NeighborSearch, Triplets, knn_triplets
 from holdfast.learners.base import MetricLearner
 from holdfast.learners.precomputed import Precomputed
 

@@ -5,11 +5,10 @@ from dataclasses import replace
 import numpy as np
 
 from holdfast.backends import Terms
-from holdfast.constraints import Triplets
-from holdfast.objective import Objective
+from holdfast.learn import Triplets, TripletTerm
+from holdfast.learn.objective import Objective
+from holdfast.learn.solvers import Solution, StopReason
 from holdfast.parameters import check_number
-from holdfast.solvers import Solution, StopReason
-from holdfast.terms import TripletTerm
 
 AUTO_FRACTION = 0.2  # held out by "auto"; chosen by measurement, see benchmarks/yang/FINDINGS.md
 AUTO_ROWS = 50  # with fewer rows "auto" holds none out: ten of them say little
@@ -30,7 +29,7 @@ class Validation:
     terms : list of (weight, term)
         Of the objective; those over triplets of the fit are used, neither pull nor regularisers.
     B : ndarray or None
-        As for :class:`~holdfast.objective.Objective`.
+        As for :class:`~holdfast.learn.objective.Objective`.
     n_jobs : int or None
 
     Attributes

@@ -8,9 +8,9 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from holdfast.backends import by_blocks, is_dask
+from holdfast.base.neighbors import nearest
 from holdfast.certificates.certify import certify
 from holdfast.certificates.problems.neighbors import winners
-from holdfast.constraints.search import nearest
 from holdfast.learners.fixed import Euclidean
 from holdfast.models.checks import (
     ADVICE,

@@ -5,8 +5,8 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
 from holdfast.backends import backend_for, by_blocks
+from holdfast.base.neighbors import nearest
 from holdfast.certificates.problems.neighbors import tallies, winners
-from holdfast.constraints.search import nearest
 from holdfast.models.base import VotingClassifier
 from holdfast.models.checks import check_n_neighbors
 from holdfast.models.pruning import prune

@@ -5,6 +5,20 @@ MOVED = {
     # 0.1
     "holdfast.neighbors.CertifiedKNeighborsClassifier": "holdfast.models.neighbors.CertifiedKNeighborsClassifier",
     "holdfast.neighbors.CertifiedPrototypeClassifier": "holdfast.models.prototypes.CertifiedPrototypeClassifier",
+    # 0.2
+    **{
+        f"holdfast.{old}.{name}": f"holdfast.learn.{new}.{name}"
+        for old, new, names in (
+            ("constraints.neighbor_search", "supervision", "NeighborSearch"),
+            ("terms.perturbation", "terms", "Perturbation"),
+            ("solvers.lbfgs", "solvers.lbfgs", "LBFGS"),
+            ("solvers.stochastic", "solvers.lbfgs", "StochasticLBFGS"),
+            ("solvers.accelerated", "solvers.gradient", "AcceleratedProximalGradient"),
+            ("solvers.projected_gradient", "solvers.gradient", "ProjectedGradient"),
+            ("solvers.primal_dual", "solvers.primal_dual", "PrimalDual"),
+        )
+        for name in names.split()
+    },
 }
 
 

@@ -2,9 +2,9 @@
 
 import numpy as np
 
+from holdfast.base.neighbors import nearest_by_class
 from holdfast.certificates.voting import NeighborVoter
-from holdfast.constraints.search import nearest_by_class
-from holdfast.geometry import adversarial_margin
+from holdfast.learn import adversarial_margin
 
 
 def input_metric(voter: NeighborVoter, scale: np.ndarray) -> np.ndarray:

@@ -1,5 +1,6 @@
 """The default ranges of all learners, by name."""
 
+from holdfast.learn import Perturbation
 from holdfast.learners import (
     AML,
     DRIFT,
@@ -14,7 +15,6 @@ from holdfast.learners import (
     SpectralNormLMNN,
 )
 from holdfast.learners.ranges import Stages
-from holdfast.terms import Perturbation
 
 _PL = Perturbation()
 

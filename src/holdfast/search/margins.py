@@ -2,10 +2,8 @@
 
 import numpy as np
 
-from holdfast.constraints import Triplets, knn_triplets
-from holdfast.geometry import TripletGeometry
+from holdfast.learn import Perturbation, TripletGeometry, Triplets, knn_triplets
 from holdfast.learners import MetricLearner, TripletLearner
-from holdfast.terms import Perturbation
 
 
 def adversarial_margins(learner: MetricLearner, X: np.ndarray, triplets: Triplets) -> np.ndarray:

@@ -3,6 +3,8 @@
 import numpy as np
 from numba import njit
 
+from holdfast.base.neighbors import _Search as NeighborSearch
+from holdfast.base.neighbors import nearest
 from holdfast.certificates.engines.nearby import _horizon as horizon
 from holdfast.certificates.kernels.active_set import (
     add_constraint,
@@ -17,8 +19,6 @@ from holdfast.certificates.kernels.nearest import _out_of_reach, _ruled_out
 from holdfast.certificates.kernels.relaxation import length_of_two as _length_of_two
 from holdfast.certificates.kernels.rounding import Rounding, safe_radius, slack_within
 from holdfast.certificates.rounding import error_units, kappa, query_rounding, rounding_of
-from holdfast.constraints.search import _Search as NeighborSearch
-from holdfast.constraints.search import nearest
 from holdfast.numerics.sums import round_to_bits, tree_sum
 
 __all__ = [

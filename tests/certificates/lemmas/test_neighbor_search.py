@@ -39,7 +39,7 @@ def test_q1_a_tile_errs_by_no_more_than_the_bound(p, kind, precision):
 @pytest.mark.parametrize("kind", ["shells", "lattice", "duplicates"])
 def test_q1_the_order_is_that_of_the_sums_one_by_one(kind, offset, monkeypatch):
     """Points that single precision cannot tell apart."""
-    monkeypatch.setattr("holdfast.constraints.search._FEW", 0)  # single precision first
+    monkeypatch.setattr("holdfast.base.neighbors._FEW", 0)  # single precision first
     rng = np.random.default_rng(0)
     n, p, k = 3000, 3, 7
     X = rng.normal(size=(n, p))

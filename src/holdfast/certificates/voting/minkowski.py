@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.neighbors import KNeighborsClassifier, RadiusNeighborsClassifier
 
 from holdfast.affine import Affine
-from holdfast.metric import check_metric
+from holdfast.learn.spaces import check_metric
 
 _CONDITION = 1e-10  # least ratio of eigenvalues of a Mahalanobis metric; its distances lose as many digits
 _EXPONENTS = {

@@ -7,11 +7,11 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 
 from holdfast.affine import Affine
+from holdfast.base.neighbors import nearest_by_class
 from holdfast.certificates.folding import Fold
 from holdfast.certificates.moves import Moves
 from holdfast.certificates.problems import NeighborProblem
 from holdfast.certificates.voting.base import Voter
-from holdfast.constraints.search import nearest_by_class
 
 _OPPONENTS = 5  # points of other classes a row is walked towards
 _SMALLEST, _LARGEST = 1e-140, 1e150  # sizes whose squares float64 holds, sums and errors included

@@ -4,9 +4,9 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from holdfast.base.neighbors import nearest
 from holdfast.certificates.kernels.first_change import first_change
 from holdfast.certificates.voting import NeighborVoter
-from holdfast.constraints.search import nearest
 
 _NEAR = 32  # reference points around each end of a segment that vote along it; 8k if that is more
 _BEYOND = 1e-9  # a hair beyond the boundary, relative to the move

@@ -3,7 +3,7 @@
 import numpy as np
 
 from holdfast.certificates.voting import neighbor_voter_for
-from holdfast.metric import check_metric
+from holdfast.learn.spaces import check_metric
 from holdfast.report.displays.axes import axes_for
 from holdfast.report.model_metrics import input_metric
 

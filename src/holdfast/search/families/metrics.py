@@ -4,9 +4,9 @@ from typing import Any
 
 import numpy as np
 
+from holdfast.learn import Perturbation
 from holdfast.learners import LMNN, SCML, CappedTraceLMNN
 from holdfast.search.families.base import Facts, Family, Recipe, draw_loss, neighbor_heads
-from holdfast.terms import Perturbation
 
 _TARGETS = (3, 5, 10)  # target neighbours per point: more of them suit votes of more neighbours
 

@@ -2,10 +2,10 @@
 
 from typing import Any
 
+from holdfast.learn import Perturbation
+from holdfast.learn.solvers import LBFGS
 from holdfast.learners import ProxyNCA
 from holdfast.search.families.base import Facts, Family, Recipe, draw_loss
-from holdfast.solvers import LBFGS
-from holdfast.terms import Perturbation
 
 
 class Prototypes(Family):

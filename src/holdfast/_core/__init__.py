@@ -1,0 +1,1 @@
+"""Compiled kernels: what runs for each row and each pair."""

@@ -1,0 +1,1 @@
+"""What every floor stands on: exact neighbour search, collections of rows."""

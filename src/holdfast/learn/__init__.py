@@ -1,0 +1,37 @@
+"""Learning a metric: triplets, three numbers each, terms of these, an objective, and its minimum over a space."""
+
+from holdfast.learn.geometry import TripletGeometry as TripletGeometry
+from holdfast.learn.margins import adversarial_margin as adversarial_margin
+from holdfast.learn.margins import closest_adversarial as closest_adversarial
+from holdfast.learn.margins import slope_matrix as slope_matrix
+from holdfast.learn.objective import Objective as Objective
+from holdfast.learn.proxy_nca import ProxyGeometry as ProxyGeometry
+from holdfast.learn.scml import local_bases as local_bases
+from holdfast.learn.scml import triplet_bases as triplet_bases
+from holdfast.learn.spaces import BasisWeights as BasisWeights
+from holdfast.learn.spaces import Factors as Factors
+from holdfast.learn.spaces import Mahalanobis as Mahalanobis
+from holdfast.learn.spaces import Points as Points
+from holdfast.learn.spaces import PositiveDefinite as PositiveDefinite
+from holdfast.learn.spaces import PSDMatrices as PSDMatrices
+from holdfast.learn.spaces import Space as Space
+from holdfast.learn.spaces import check_metric as check_metric
+from holdfast.learn.spaces import components_of as components_of
+from holdfast.learn.spaces import whitening as whitening
+from holdfast.learn.supervision import NeighborSearch as NeighborSearch
+from holdfast.learn.supervision import Pairs as Pairs
+from holdfast.learn.supervision import Triplets as Triplets
+from holdfast.learn.supervision import class_proxies as class_proxies
+from holdfast.learn.supervision import knn_triplets as knn_triplets
+from holdfast.learn.terms import CappedTrace as CappedTrace
+from holdfast.learn.terms import LogDet as LogDet
+from holdfast.learn.terms import MatrixTerm as MatrixTerm
+from holdfast.learn.terms import Perturbation as Perturbation
+from holdfast.learn.terms import ProxySoftmax as ProxySoftmax
+from holdfast.learn.terms import ProxyTerm as ProxyTerm
+from holdfast.learn.terms import Pull as Pull
+from holdfast.learn.terms import Push as Push
+from holdfast.learn.terms import SpectralNorm as SpectralNorm
+from holdfast.learn.terms import SquaredFrobenius as SquaredFrobenius
+from holdfast.learn.terms import Trace as Trace
+from holdfast.learn.terms import TripletTerm as TripletTerm
