@@ -1,6 +1,6 @@
 """Every family of attack, with its size for ``make attack``."""
 
-from tests.adversary import corners, references, repeats, stops, subsets, tables, witnesses
+from tests.adversary import audits, corners, references, repeats, stops, subsets, tables, witnesses
 from tests.adversary.families import Family
 from tests.adversary.setups import attack_setup, by_distance, setups
 
@@ -24,5 +24,8 @@ def families() -> list[Family]:
         *(Family(f"floating point: {name}", cases, corners.attack, 12) for name, cases in corners.CORNERS.items()),
         Family("witnesses: stock pipelines", setups, witnesses.attack, 30),
         Family("witnesses: large offsets", witnesses.offsets, witnesses.attack, 30),
+        Family("audits: types of columns", audits.dressed, audits.attack, 40),
+        Family("audits: units", audits.measured, audits.attack, 40),
+        Family("audits: rows of training", audits.wrong, audits.attack, 40),
         Family("determinism", repeats.cases, repeats.attack, 24),
     ]
