@@ -36,7 +36,7 @@ class Columns:
 
     def has(self, column) -> bool:
         """True if this is the name or the number of a column."""
-        return self._number(column) is not None
+        return self.number(column) is not None
 
     def values(self, what: str, given, default: float) -> np.ndarray | None:
         """One number for each feature; None if nothing is given."""
@@ -84,7 +84,7 @@ class Columns:
 
     def find(self, what: str, column) -> int | None:
         """The number of a column; None, and a sentence, if there is no such column."""
-        at = self._number(column)
+        at = self.number(column)
         if at is not None:
             return at
         if isinstance(column, str):
@@ -98,7 +98,7 @@ class Columns:
             self.problem(f"{what} must name features or number them; got {column!r}.")
         return None
 
-    def _number(self, column) -> int | None:
+    def number(self, column) -> int | None:
         """The number of a column, or None; files have string keys: "3" is the fourth column if none is called "3"."""
         if isinstance(column, str):
             if column in self.index:
