@@ -61,8 +61,10 @@ def written_atomically(path) -> Iterator[IO[bytes]]:
                 os.replace(name, path)  # while it is locked
         if fcntl is None:
             os.replace(name, path)  # Windows renames closed files only
-    except BaseException:
+    except BaseException as failed:
         Path(name).unlink(missing_ok=True)
+        if isinstance(failed, OSError) and failed.strerror and failed.filename is None:
+            failed.filename = str(path)  # of a full disk, which the system does not name
         raise
 
 

@@ -173,7 +173,7 @@ def test_what_a_model_does_not_know_is_said(folder, model):
     (folder / "words.csv").write_text("age,income,sex,job\nold,20,f,cook\n")
     for command in ("attack", "explain", "certify"):
         done = run(command, f"{model}.holdfast", "words.csv", cwd=folder, code=1)
-        assert "'age' holds words" in done.stderr
+        assert "'age' has words instead of numbers in row 1 ('old')" in done.stderr
     (folder / "numbers.csv").write_text("age,income,sex,job\n40,20,f,1\n41,21,m,2\n")
     for command in ("attack", "explain", "certify", "predict"):
         done = run(command, f"{model}.holdfast", "numbers.csv", cwd=folder, code=1)

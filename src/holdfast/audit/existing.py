@@ -1,7 +1,9 @@
 """The audit of a model that is already in use: certified as it is, on rows it was not trained on."""
 
 import time
-from collections.abc import Sequence
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -14,7 +16,7 @@ from holdfast.audit.category_cells import cells_as_numbers
 from holdfast.audit.dependence import ask_dependence, sensitive_columns
 from holdfast.audit.explained import EXPLAINED, explain_rows
 from holdfast.audit.given_rows import GivenRows, given_rows
-from holdfast.audit.new_rows import split_encoder
+from holdfast.audit.new_rows import how_read, split_encoder
 from holdfast.audit.progress import StageProgress, no_progress
 from holdfast.audit.reference import check_reference
 from holdfast.audit.result import AuditResult
@@ -35,6 +37,15 @@ from holdfast.persistence import versions
 BASELINES = ("logistic", "knn")  # candidates that are trained on the reference rows, for comparison
 
 
+@contextmanager
+def _counted_in_notes() -> Iterator[None]:
+    """Without certify's warning of unknown words: the notes of the audit count them."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message=".* the model was not fitted on, in ")
+        yield
+
+
+@_counted_in_notes()
 def audit_model(
     model,
     X,
@@ -200,7 +211,8 @@ def _labelled_rows(model, X, y, target, drop, id):
     if y is None or isinstance(X, (str, Dataset)) or hasattr(X, "__fspath__"):
         if y is None and hasattr(X, "columns") and target is None:
             raise ValueError("The rows have no labels: give y, or the name of the target column.")
-        dataset = open_data(X, target, drop=drop, id=id)
+        reading, needed = how_read(model)
+        dataset = open_data(X, target, drop=drop, id=id, options=reading.options(columns=needed))
         labels = match_labels(model, dataset.labels)
         return dataset.frame, labels, dataset.name, dataset.row_ids, dataset.row_numbers, list(dataset.notes)
     labels = np.asarray(y)

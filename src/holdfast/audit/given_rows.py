@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from holdfast.audit.category_cells import coded
-from holdfast.audit.new_rows import NewRows, read_new_rows, split_encoder, unknown_words
+from holdfast.audit.new_rows import NewRows, known_words, read_new_rows, split_encoder
 from holdfast.certificates.folding.encoding import Encoding
 from holdfast.certificates.folding.values import numeric
 from holdfast.certificates.voting import Voter
@@ -63,7 +63,8 @@ def given_rows(model, voter: Voter, table, reference, notes: list[str]) -> tuple
     if not all(hasattr(each, "columns") for each in tables):
         return _arrays(inner, tables)
     tables = [_model_columns(inner, each, voter.encoding.n_columns) for each in tables]
-    notes += NewRows(tables[0], unknown_words(inner, tables[0]), own_encoder=False).notes()
+    tables[0], unknown = known_words(inner, tables[0], allow_unknown=True)
+    notes += NewRows(tables[0], unknown).notes()
     columns, words = [], {}
     for k in range(tables[0].shape[1]):
         found = [_numbers(each.iloc[:, k], k, voter.encoding) for each in tables]

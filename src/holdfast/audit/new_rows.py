@@ -9,18 +9,15 @@ from sklearn.impute import SimpleImputer
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder
 
-from holdfast.certificates.folding.values import numeric
-from holdfast.certificates.voting import voter_for
+from holdfast.certificates.folding import fold
+from holdfast.certificates.folding.values import as_column, key, numeric
+from holdfast.certificates.folding.values import unknown as other_value
+from holdfast.datasets.columns import MISSING, finite_numbers, unknown_categories, words_of
 from holdfast.datasets.encoder import TableEncoder, check_columns
+from holdfast.datasets.reading import Reading
 from holdfast.datasets.unknown_values import UnknownValues, count_rows, describe_all
-from holdfast.numerics.formatting import short_name
 
 _MAX_LISTED = 10  # ignored columns that are named
-_FILLED = (
-    "An unseen category counts as none of the known ones, everything else as the median of the training rows; the "
-    "result for such a row is about the filled-in row."
-)
-_ENCODED = "They count as what the encoder of the model makes of unknown values, often none of the known ones."
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,19 +35,19 @@ class NewRows:
         Columns of the table that the model does not know.
     reordered : bool
         True if the columns of the table were in another order than in training.
-    own_encoder : bool
-        Whether holdfast's encoder reads the table, and not steps of scikit-learn.
+    read : list of str
+        What was found out about the file.
     """
 
     matrix: Any
     unknown: list[UnknownValues] = field(default_factory=list)
     ignored: list[str] = field(default_factory=list)
     reordered: bool = False
-    own_encoder: bool = True
+    read: list[str] = field(default_factory=list)
 
     def notes(self) -> list[str]:
         """Sentences on what was done to the table."""
-        notes = []
+        notes = list(self.read)
         if self.ignored:
             more = f" and {len(self.ignored) - _MAX_LISTED} more" if len(self.ignored) > _MAX_LISTED else ""
             notes.append(
@@ -59,15 +56,19 @@ class NewRows:
         if self.reordered:
             notes.append("The columns are in another order than in training: they were taken by name.")
         if self.unknown:
+            filled = "An unseen category counts as none of the known ones, everything else as the median in training"
+            if hasattr(self.matrix, "columns"):
+                filled = "The model's own encoder decides what they count as"
             notes.append(
                 f"{count_rows(self.unknown):,} of {len(self.matrix):,} rows hold values that the model was not trained "
-                f"on: {describe_all(self.unknown)}. {_FILLED if self.own_encoder else _ENCODED}"
+                f"on: {describe_all(self.unknown)}. {filled}; the result for such a row is about the filled-in row."
             )
         return notes
 
     def to_dict(self) -> dict:
         """The same for a JSON document."""
         return {
+            "notes": self.read,
             "ignored_columns": self.ignored,
             "reordered_columns": self.reordered,
             "rows_with_unknown_values": count_rows(self.unknown),
@@ -94,9 +95,9 @@ def read_new_rows(model, X, allow_unknown: bool = False) -> NewRows:
     model : fitted pipeline
     X : data frame or array
     allow_unknown : bool, default=False
-        Go on with such values, and count them; see :meth:`holdfast.datasets.TableEncoder.transform_new`. Of models that
-        take words by themselves (a ``ColumnTransformer``, say) the words that their encoders were not fitted on; others
-        have nothing to put there.
+        Go on with such values, and count them; see :meth:`holdfast.datasets.TableEncoder.transform_new`. A
+        ``ColumnTransformer`` is then given unseen words, and a gap where it knows none as one; what it cannot take, it
+        refuses. Other models have no median to put anywhere.
 
     Returns
     -------
@@ -109,32 +110,54 @@ def read_new_rows(model, X, allow_unknown: bool = False) -> NewRows:
         matrix, unknown = encoder.transform_new(X, allow_unknown)
         return NewRows(matrix, unknown, ignored, reordered)
     if hasattr(X, "columns") and takes_words(inner):
-        X = X if names is None else X[list(names)]
-        unknown = unknown_words(inner, X)
-        if unknown and not allow_unknown:
-            raise ValueError(
-                f"The rows hold values that the model was not trained on: {describe_all(unknown)}. Correct them, or "
-                f"allow them (--allow-unknown). {_ENCODED}"
-            )
-        return NewRows(X, unknown, ignored, reordered, own_encoder=False)
+        rows, unknown = known_words(inner, X if names is None else X[list(names)], allow_unknown)
+        return NewRows(rows, unknown, ignored, reordered)
     return NewRows(_numbers(inner, X, names), [], ignored, reordered)
 
 
-def unknown_words(model, X) -> list[UnknownValues]:
-    """The words of a table that the encoders of a pipeline were not fitted on; none if it cannot be certified."""
+def how_read(model) -> tuple[Reading, list[str] | None]:
+    """How the table that a saved model was trained on was read, and the columns that the model needs, if known."""
+    encoder, inner = split_encoder(model)
+    if encoder is not None:
+        return encoder.how_read, list(encoder.columns_)
+    names = getattr(inner, "feature_names_in_", None)
+    return Reading(), None if names is None else [str(name) for name in names]
+
+
+def known_words(model, X, allow_unknown: bool) -> tuple:
+    """The table with its words as the encoders of a pipeline know them, and the values that they do not know."""
     try:
-        voter = voter_for(model)
-    except (TypeError, ValueError):
-        return []
-    found = []
-    for column, mask in voter.encoding.unknown_words(voter.check_rows(X)).items():
-        cells = X[column] if column in X.columns else X.iloc[:, int(column)]
-        gaps = np.asarray(cells.isna())
-        for kind, rows in (("category", np.flatnonzero(mask & ~gaps)), ("gap", np.flatnonzero(mask & gaps))):
-            if rows.size:
-                example = None if kind == "gap" else short_name(cells.iloc[rows[0]])
-                found.append(UnknownValues(str(column), kind, rows, int(rows[0]) + 1, example))
-    return found
+        steps = [step for _, step in model.steps[:-1]] if isinstance(model, Pipeline) else [model]
+        encoding = fold(steps, X.shape[1], getattr(model, "feature_names_in_", None)).encoding
+    except ValueError:  # steps that cannot be certified, which predict may take all the same
+        return X, []
+    unknown: list[UnknownValues] = []
+    wrong: list[UnknownValues] = []
+    X = X.copy()
+    for j, name in enumerate(X.columns):
+        if j in encoding.categories:
+            values, words = encoding.categories[j], words_of(X[name])
+            known = dict(zip(words_of(as_column(values, ())), values, strict=True))
+            if numeric(X[name]) and not numeric(values) and not known.keys() & set(words):
+                continue  # numbers where the model knows words: refused by name
+            unknown += unknown_categories(str(name), X[name], list(known))
+            gap = known.get(MISSING, other_value(values))
+            cells = [
+                known.get(word, gap if word == MISSING else cell) for word, cell in zip(words, X[name], strict=True)
+            ]
+            if [key(new) for new in cells] != [key(old) for old in X[name]]:  # "True" is True, in a file
+                X[name] = type(X[name])(cells, index=X.index)
+        elif encoding.read is None or j in encoding.read:
+            found = finite_numbers(str(name), X[name])[1]
+            wrong += [each for each in found if not (each.kind == "gap" and j in encoding.gaps)]
+    if wrong:
+        raise ValueError(f"The model has nothing to put in place of these values: {describe_all(wrong)}. Correct them.")
+    if unknown and not allow_unknown:
+        raise ValueError(
+            f"The rows hold values that the model was not trained on: {describe_all(unknown)}. Correct them, or allow "
+            "them (--allow-unknown): the model's own encoder then decides what they count as."
+        )
+    return X, unknown
 
 
 def takes_words(model) -> bool:

@@ -100,7 +100,7 @@ def fit_encoder(
 ):
     """Fit an encoder to the training rows; return it and the data frame it takes. ``notes`` gets its remarks."""
     table = dataset.frame
-    encoder = TableEncoder(list(categorical), list(dates)).fit(table.iloc[train])
+    encoder = TableEncoder(list(categorical), list(dates), reading=dataset.reading).fit(table.iloc[train])
     if encoder.frozen_.all():
         raise ValueError(
             "Every column holds categories: there is no number that could move, so nothing to certify. Is a column "

@@ -8,7 +8,7 @@ import numpy as np
 
 from holdfast.attacks.attack import Attack, attack
 from holdfast.audit.distance import saved_data_distance
-from holdfast.audit.new_rows import NewRows, read_new_rows, split_encoder
+from holdfast.audit.new_rows import NewRows, how_read, read_new_rows, split_encoder
 from holdfast.certificates.certificate import Certificate
 from holdfast.certificates.certify import DEFAULT_BUDGET, certify
 from holdfast.certificates.threat import Threat
@@ -171,7 +171,48 @@ def data_notes(model, X) -> tuple[np.ndarray | None, list[str]]:
     return distances.far, notes
 
 
-def read_frame(data, options: ReadOptions | None = None) -> tuple:
+def read_table_for(
+    model, data, options: ReadOptions, *, target: str | None = None, id: str | None = None, allow_unknown: bool = False
+) -> tuple:
+    """A table for a saved model, read as the table was that the model was trained on.
+
+    Parameters
+    ----------
+    model : fitted pipeline
+    data : str or path
+        A file, ``-`` for standard input, or the name of a data set.
+    options : ReadOptions
+        What the user says of the file; it comes before what the model knows.
+    target : str, optional
+        Column of labels.
+    id : str, optional
+        Column that names the rows.
+    allow_unknown : bool, default=False
+        As for :func:`read_new_rows`.
+
+    Returns
+    -------
+    table : data frame
+        As it was read, without the target.
+    rows : NewRows
+        Its notes begin with those of reading.
+    y : ndarray or None
+        The labels, if there is a target or the set has a name; in the type of the model's classes.
+    """
+    notes: list[str] = []
+    table, y = _read(model, data, options, notes)
+    if target is not None and y is None:
+        if target not in table.columns:
+            raise ValueError(f"There is no column {target!r}; the columns are {', '.join(map(str, table.columns))}.")
+        if table[target].isna().any():
+            raise ValueError(f"{int(table[target].isna().sum())} rows have no {target!r}: leave them out.")
+        y = table[target].to_numpy()
+        table = table.drop(columns=target)
+    rows = read_new_rows(model, table if id is None else table.drop(columns=id, errors="ignore"), allow_unknown)
+    return table, replace(rows, read=notes), y
+
+
+def _read(model, data, options: ReadOptions, notes: list[str]) -> tuple:
     """A file, standard input, or a named data set, as a data frame; with the labels of a named set, or None."""
     path = Path(data)
     if not path.exists() and str(data) in CATALOGUE:
@@ -179,17 +220,5 @@ def read_frame(data, options: ReadOptions | None = None) -> tuple:
 
         dataset = load_dataset(str(data))
         return DataFrame(dataset.X, columns=dataset.feature_names), dataset.labels
-    return read_rows(data, options=options), None
-
-
-def read_labelled(model, data, target: str | None = None, options: ReadOptions | None = None) -> tuple:
-    """:func:`read_frame` without the column ``target``, and its labels in the type of the model's classes."""
-    frame, y = read_frame(data, options)
-    if target is not None and y is None:
-        if target not in frame.columns:
-            raise ValueError(f"There is no column {target!r}; the columns are {', '.join(map(str, frame.columns))}.")
-        if frame[target].isna().any():
-            raise ValueError(f"{int(frame[target].isna().sum())} rows have no {target!r}: leave them out.")
-        y = frame[target].to_numpy()
-        frame = frame.drop(columns=target)
-    return frame, None if y is None else match_labels(model, y)
+    reading, columns = how_read(model)
+    return read_rows(data, options=reading.options(options, columns), notes=notes), None

@@ -14,6 +14,7 @@ def attack_command(
     data: Rows,
     out: Out = None,
     id: common.Id = None,
+    missing: common.Missing = None,
     encoding: common.Encoding = None,
     decimal: common.Decimal = None,
     thousands: common.Thousands = None,
@@ -40,8 +41,8 @@ def attack_command(
         from pandas import DataFrame
 
         from holdfast.attacks.attack import attack
-        from holdfast.audit.new_rows import read_new_rows, split_encoder
-        from holdfast.audit.tables import attack_table, matrix_names, read_frame
+        from holdfast.audit.new_rows import split_encoder
+        from holdfast.audit.tables import attack_table, matrix_names, read_table_for
         from holdfast.datasets import ReadOptions
         from holdfast.numerics.frames import with_names
         from holdfast.persistence import load
@@ -49,8 +50,8 @@ def attack_command(
     common.check_file(out, force)
     loaded = load(model)
     moves, allowed = (None, []) if threat is None else common.read_threat(threat, loaded)
-    table = read_frame(data, ReadOptions(encoding, decimal, thousands))[0]
-    rows = read_new_rows(loaded, table if id is None else table.drop(columns=id, errors="ignore"), allow_unknown)
+    options = ReadOptions(encoding, decimal, thousands, tuple(missing or ()))
+    table, rows, _ = read_table_for(loaded, data, options, id=id, allow_unknown=allow_unknown)
     with common.progress_bars(quiet=json) as progress:
         progress("Attacking", 0, 1)
         if moves is None:

@@ -25,7 +25,10 @@ def audit_command(
         typer.Option(help="With --model: the table it was trained on; baselines are trained on it."),
     ] = None,
     out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="Folder for the results; by default NAME-audit.")
+        Path | None,
+        typer.Option(
+            "--out", "-o", parser=common.out_path, metavar="PATH", help="Folder for the results; by default NAME-audit."
+        ),
     ] = None,
     check: Annotated[bool, typer.Option("--check", help="Only check the table, and print what was found.")] = False,
     radius: Annotated[
@@ -89,6 +92,7 @@ def audit_command(
         holdfast audit --model patients.holdfast new.csv --target diagnosis
     """
     with stops_at_once():
+        from holdfast.audit.new_rows import how_read
         from holdfast.audit.run import audit
         from holdfast.audit.summary import summarise
         from holdfast.audit.write import check_free, write_audit
@@ -100,10 +104,14 @@ def audit_command(
     stem = "table" if data == common.STANDARD_STREAM else Path(data).name.removesuffix(".gz").rsplit(".", 1)[0]
     folder = out if out is not None else Path(f"{stem}-audit")
     if not check:
+        common.refuse_dead_link(folder)
         check_free(folder, force)
     options = ReadOptions(encoding, decimal, thousands, tuple(missing or ()))
     loaded = None if model is None else load(model)
     moves = None if threat is None else Threat.from_file(threat)
+    if loaded is not None:  # read as its own table was
+        reading, needed = how_read(loaded)
+        options = reading.options(options, needed)
     dataset = open_data(data, target, drop=drop or (), id=id, drop_unlabelled=drop_unlabelled, options=options)
     repairs = Repairs(drop_small, merge_small, drop_duplicates)
     if check:

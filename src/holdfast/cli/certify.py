@@ -19,6 +19,7 @@ def certify_command(
     target: Annotated[str | None, typer.Option("--target", "-t", help="Column of true labels, if known.")] = None,
     out: Out = None,
     id: common.Id = None,
+    missing: common.Missing = None,
     encoding: common.Encoding = None,
     decimal: common.Decimal = None,
     thousands: common.Thousands = None,
@@ -41,8 +42,8 @@ def certify_command(
         holdfast certify loans.holdfast new.csv --threat applicants.toml --radius 1
     """
     with stops_at_once():
-        from holdfast.audit.new_rows import read_new_rows, split_encoder
-        from holdfast.audit.tables import certify_table, data_notes, read_labelled, vote_share
+        from holdfast.audit.new_rows import split_encoder
+        from holdfast.audit.tables import certify_table, data_notes, match_labels, read_table_for, vote_share
         from holdfast.certificates.certify import certify
         from holdfast.datasets import ReadOptions
         from holdfast.numerics.formatting import percent
@@ -52,8 +53,9 @@ def certify_command(
     common.check_file(out, force)
     loaded = load(model)
     moves, allowed = (None, []) if threat is None else common.read_threat(threat, loaded)
-    table, y = read_labelled(loaded, data, target, ReadOptions(encoding, decimal, thousands))
-    rows = read_new_rows(loaded, table if id is None else table.drop(columns=id, errors="ignore"), allow_unknown)
+    reading = ReadOptions(encoding, decimal, thousands, tuple(missing or ()))
+    table, rows, y = read_table_for(loaded, data, reading, target=target, id=id, allow_unknown=allow_unknown)
+    y = None if y is None else match_labels(loaded, y)
     with common.progress_bars(quiet=json) as progress:
         options: dict = {"budget": budget, "n_jobs": jobs, "progress": lambda n, of: progress("Certifying", n, of)}
         if moves is None:

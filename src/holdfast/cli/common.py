@@ -93,6 +93,7 @@ def reports_errors(command: Callable) -> Callable:
 
     @wraps(command)
     def run(*args, **kwargs):
+        _open_streams()
         try:
             with warnings.catch_warnings():
                 gathered = Warnings()
@@ -123,6 +124,16 @@ def reports_errors(command: Callable) -> Callable:
             _fail(f"unexpected {kind}: {error}. This is a bug in holdfast; HOLDFAST_DEBUG=1 shows where.", USER_ERROR)
 
     return run
+
+
+def _open_streams() -> None:
+    """A closed stream swallows what is written; a letter that a terminal lacks is written by its number."""
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if stream is None:
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115
+        elif hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
 
 
 def _sentence(error: BaseException) -> str:
@@ -232,10 +243,24 @@ def read_threat(path: Path, model):
     return threat.encoded(names, {} if encoder is None else category_groups(encoder)), threat.describe()
 
 
+def out_path(text: str) -> Path:
+    """The value of ``--out``; an empty one, as of a variable that is not set, is no name."""
+    if not text.strip():
+        raise typer.BadParameter("the name is empty.")
+    return Path(text)
+
+
+def refuse_dead_link(path: Path) -> None:
+    """Refuse a link to something that is not there."""
+    if path.is_symlink() and not path.exists():
+        raise FileNotFoundError(f"{path} is a link to {os.readlink(path)}, which is not there: name another (--out).")
+
+
 def check_file(path: Path | None, force: bool) -> None:
     """Refuse to replace a file unless ``force``, and a folder that does not exist; called before the work."""
     if path is None or is_stream(path):
         return
+    refuse_dead_link(path)
     if path.exists() and not force:
         raise FileExistsError(f"{path} is already there: choose another name (--out), or --force.")
     if path.is_dir():
@@ -279,14 +304,33 @@ def row_labels(frame) -> list[str]:
 
 
 def write_frame(frame, path: Path) -> None:
-    """Write a data frame as Parquet if the name ends so, else as CSV, to standard output for ``-``; all or nothing."""
+    """Write a data frame as Parquet if the name ends so, else as CSV, to standard output for ``-``; all or nothing.
+
+    In CSV a word that a spreadsheet would run as a formula gets an apostrophe in front.
+    """
     from holdfast.files import written_atomically
 
     if is_stream(path):
-        frame.to_csv(sys.stdout, index=False)
+        sys.stdout.flush()
+        sys.stdout.buffer.write(_without_formulas(frame).to_csv(index=False).encode())
         return
     with written_atomically(path) as file:
         if path.suffix.lower() == ".parquet":
             frame.to_parquet(file, index=False)
         else:
-            frame.to_csv(file, index=False)
+            _without_formulas(frame).to_csv(file, index=False)
+
+
+def _without_formulas(frame):
+    """The frame with ``'`` before words, and names of columns, that begin as formulas do; numbers stay."""
+    from holdfast.datasets.formats.number_words import NUMBER
+
+    def harmless(cell):
+        risky = isinstance(cell, str) and cell.lstrip(" ")[:1] in tuple("=+-@\t\r") and cell.strip()
+        return f"'{cell}" if risky and not NUMBER.fullmatch(cell.strip()) else cell
+
+    frame = frame.copy()
+    for k in range(frame.shape[1]):
+        if frame.dtypes.iloc[k].kind == "O":
+            frame.isetitem(k, frame.iloc[:, k].map(harmless))
+    return frame.set_axis([harmless(name) for name in frame.columns], axis=1)

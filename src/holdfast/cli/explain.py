@@ -30,6 +30,7 @@ def explain_command(
     ] = 0.0,
     out: Out = None,
     id: common.Id = None,
+    missing: common.Missing = None,
     encoding: common.Encoding = None,
     decimal: common.Decimal = None,
     thousands: common.Thousands = None,
@@ -41,8 +42,8 @@ def explain_command(
 ) -> None:
     """Explain predictions: the smallest change of each row for which the model answers otherwise.
 
-    Changes are measured in standard deviations of the training rows, unless the threat has its own units. Whole numbers
-    stay whole, and categories stay as they are, unless the threat lets them change.
+    Changes are measured in standard deviations of the training rows, unless the threat has its own units. Columns that
+    were whole in training stay whole, and categories stay as they are, unless the threat lets them change.
 
     Examples:
 
@@ -53,9 +54,9 @@ def explain_command(
     with stops_at_once():
         from dataclasses import replace
 
-        from holdfast.audit.new_rows import read_new_rows, split_encoder
+        from holdfast.audit.new_rows import split_encoder
         from holdfast.audit.table_columns import in_table_columns
-        from holdfast.audit.tables import matrix_names, read_frame
+        from holdfast.audit.tables import matrix_names, read_table_for
         from holdfast.datasets import ReadOptions
         from holdfast.datasets.table import row_names
         from holdfast.explanations import counterfactuals
@@ -65,22 +66,23 @@ def explain_command(
 
     common.check_file(out, force)
     loaded = load(model)
-    frame = read_frame(data, ReadOptions(encoding, decimal, thousands))[0]
-    rows = read_new_rows(loaded, frame if id is None else frame.drop(columns=id, errors="ignore"), allow_unknown)
+    options = ReadOptions(encoding, decimal, thousands, tuple(missing or ()))
+    frame, rows, _ = read_table_for(loaded, data, options, id=id, allow_unknown=allow_unknown)
     if not len(rows.matrix):
         raise ValueError("There are no rows to explain.")
     encoder, inner = split_encoder(loaded)
+    whole: list[str] = []
     names = matrix_names(loaded, rows.matrix.shape[1])
     with common.progress_bars(quiet=json) as progress:
         progress("Explaining", 0, 1)
         answers = counterfactuals(
             inner, with_names(rows.matrix, inner), _label(loaded.classes_, target),
-            threat=_threat(loaded, threat, names, frame), n=n, slack=slack, max_features=max_features, budget=budget,
-            n_jobs=jobs,
+            threat=_threat(loaded, threat, names, frame, whole), n=n, slack=slack, max_features=max_features,
+            budget=budget, n_jobs=jobs,
         )  # fmt: skip
     answers = replace(answers, columns=names) if encoder is None else in_table_columns(answers, encoder)
     labels, ids = common.row_labels(common.number_rows(frame, frame, id)), row_names(frame, id)
-    entries = [_entry(entry_data(answers, entry), int(row), ids) for entry, row in enumerate(answers.row)]
+    entries = [_entry(entry_data(answers, entry), int(row), ids, whole) for entry, row in enumerate(answers.row)]
     if out is not None:
         common.write_frame(_lines(entries), out)
     if json:
@@ -100,9 +102,14 @@ def explain_command(
     print_line(f"All changes: {out}" if out is not None else "All rows: --out FILE, or --json.")
 
 
-def _entry(fields: dict, row: int, ids) -> dict:
-    """One answer with the number of its row in the table, and its name, if it has one."""
+def _entry(fields: dict, row: int, ids, whole: list[str]) -> dict:
+    """One answer with the number of its row in the table, its name, if it has one, and what was held whole."""
+    from holdfast.numerics.formatting import short_name
+
     named = {} if ids is None else {"id": ids[row]}
+    if whole and fields["size"] and fields["status"] != "already":
+        more = f" and {len(whole) - _SHOWN} more" if len(whole) > _SHOWN else ""
+        fields["sentence"] += f", with {', '.join(map(short_name, whole[:_SHOWN]))}{more} whole"
     return {"row": row + 1, **named, **{key: value for key, value in fields.items() if key != "row"}}
 
 
@@ -114,8 +121,11 @@ def _label(classes, target: str | None):
     raise ValueError(f"--target {target!r} is none of the model's classes: {', '.join(list(known)[:10])}.")
 
 
-def _threat(model, path: Path | None, names: list[str], frame):
-    """The threat of a file, or moves measured in standard deviations; whole numbers of the table stay whole."""
+def _threat(model, path: Path | None, names: list[str], frame, held: list[str]):
+    """The threat of a file, or moves measured in standard deviations; ``held`` gets the columns that stay whole.
+
+    These are columns that were whole in training; for a model that does not know that, those of the table.
+    """
     import numpy as np
 
     from holdfast.audit.new_rows import split_encoder
@@ -123,11 +133,16 @@ def _threat(model, path: Path | None, names: list[str], frame):
     from holdfast.certificates.training_rows import deviations
 
     encoder, inner = split_encoder(model)
-    whole = [k for k, name in enumerate(names) if name in frame.columns and _is_whole(frame[name])]
+    if getattr(encoder, "reading_", None) is not None:
+        whole = [k for k, name in enumerate(names) if name in encoder.reading_.whole]
+    else:
+        whole = [k for k, name in enumerate(names) if name in frame.columns and _is_whole(frame[name])]
     if path is not None:
         threat = common.read_threat(path, model)[0]
+        held += [names[k] for k in whole if threat.integer is None]
         missing = {"integer": whole or None, "unit": deviations(inner)}
         return Threat(**threat.get_params() | {name: v for name, v in missing.items() if getattr(threat, name) is None})
+    held += [names[k] for k in whole]
     fixed = None if encoder is None else np.asarray(encoder.frozen_)
     return Threat(unit=deviations(inner), frozen=fixed, integer=whole or None)
 

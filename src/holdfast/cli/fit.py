@@ -13,7 +13,9 @@ from holdfast.cli.terminal import print_json, print_line, print_notes
 @common.reports_errors
 def fit_command(
     data: Annotated[str, typer.Argument(help="Name of a data set (wine), a table in a file, or - for stdin.")],
-    out: Annotated[Path, typer.Option("--out", "-o", help="The model file to write.")],
+    out: Annotated[
+        Path, typer.Option("--out", "-o", parser=common.out_path, metavar="PATH", help="The model file to write.")
+    ],
     target: common.Target = None,
     base: Annotated[
         bool, typer.Option("--base", help="Train LMNN, and do not choose among families of models.")

@@ -14,7 +14,14 @@ Rows = Annotated[
     str, typer.Argument(help="The rows: a CSV, Parquet, Feather or npz file, the name of a data set, or - for stdin.")
 ]
 Out = Annotated[
-    Path | None, typer.Option("--out", "-o", help="File to write, CSV or Parquet by its name; - for stdout.")
+    Path | None,
+    typer.Option(
+        "--out",
+        "-o",
+        parser=common.out_path,
+        metavar="PATH",
+        help="File to write, CSV or Parquet by its name; - for stdout.",
+    ),
 ]
 
 
@@ -24,6 +31,7 @@ def predict_command(
     data: Rows,
     out: Out = None,
     id: common.Id = None,
+    missing: common.Missing = None,
     encoding: common.Encoding = None,
     decimal: common.Decimal = None,
     thousands: common.Thousands = None,
@@ -44,15 +52,14 @@ def predict_command(
     with stops_at_once():
         from pandas import DataFrame
 
-        from holdfast.audit.new_rows import read_new_rows
-        from holdfast.audit.tables import predict_table, read_frame, vote_share
+        from holdfast.audit.tables import predict_table, read_table_for, vote_share
         from holdfast.datasets import ReadOptions
         from holdfast.persistence import load
 
     common.check_file(out, force)
     loaded = load(model)
-    table = read_frame(data, ReadOptions(encoding, decimal, thousands))[0]
-    rows = read_new_rows(loaded, table if id is None else table.drop(columns=id, errors="ignore"), allow_unknown)
+    options = ReadOptions(encoding, decimal, thousands, tuple(missing or ()))
+    table, rows, _ = read_table_for(loaded, data, options, id=id, allow_unknown=allow_unknown)
     labels = predict_table(loaded, rows)
     frame = DataFrame({"prediction": labels})
     share = vote_share(loaded, rows)

@@ -15,7 +15,12 @@ _MAX_BYTES = 2**28  # a summary is bounded, far below this
 @common.reports_errors
 def report_command(
     source: Annotated[Path, typer.Argument(help="The folder of an audit, or its report.json.")],
-    out: Annotated[Path | None, typer.Option("--out", "-o", help="Folder; by default that of report.json.")] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out", "-o", parser=common.out_path, metavar="PATH", help="Folder; by default that of report.json."
+        ),
+    ] = None,
     force: common.Force = False,
     json: common.Json = False,
 ) -> None:

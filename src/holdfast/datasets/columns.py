@@ -1,12 +1,16 @@
 """The columns of a table as numbers or as words, and the values among them that are neither."""
 
+import re
 from collections.abc import Sequence
 
 import numpy as np
 
+from holdfast.datasets.dates import day_as_date, holds_dates
+from holdfast.datasets.formats.number_words import NUMBER
 from holdfast.datasets.unknown_values import UnknownValues
 from holdfast.numerics.formatting import short_name
 
+_NOT_FINITE = re.compile(r"(?i)[+-]?(inf|infinity|nan)")
 MISSING = "(missing)"  # the category of a missing word
 
 
@@ -44,7 +48,7 @@ def is_number(name: str, column) -> bool:
         return True
     if values.dtype.kind == "b":
         return False
-    if getattr(getattr(column, "dtype", None), "kind", "O") in "mM" or values.dtype.kind in "mM":
+    if holds_dates(column):
         raise ValueError(f"Column {name!r} holds dates: turn it into days (--dates), or leave it out (--drop).")
     known = [v for v in values.tolist() if v is not None]
     numeric = sum(_as_number(v) is not None for v in known)
@@ -89,6 +93,17 @@ def finite_numbers(name: str, column) -> tuple[np.ndarray, list[UnknownValues]]:
     return out, [_unknown(name, kind, column, values, mask) for kind, mask in kinds.items() if mask.any()]
 
 
+def far_days(name: str, column, days: np.ndarray, first: float, last: float) -> list[UnknownValues]:
+    """Days that lie ten times as far from those of training as these from each other; they become NaN."""
+    reach = 10 * max(last - first, 366.0)
+    far = (days < first - reach) | (days > last + reach)
+    if not far.any():
+        return []
+    words = [day_as_date(day) if f else "" for day, f in zip(days, far, strict=True)]
+    days[far] = np.nan
+    return [_unknown(name, "day", column, words, far)]
+
+
 def unknown_categories(name: str, column, categories: Sequence[str]) -> list[UnknownValues]:
     """Gaps, and other categories than these, of a column."""
     known, words = set(categories), words_of(column)
@@ -111,8 +126,12 @@ def _row(column, k: int) -> int:
 
 
 def _as_number(value) -> float | None:
+    """The number that a cell is; a word is one if programs write numbers so, which leaves out 1_12 and 1,5."""
+    if isinstance(value, str):
+        word = value.strip()
+        return float(word) if NUMBER.fullmatch(word) or _NOT_FINITE.fullmatch(word) else None
     try:
-        return float(value)
+        return None if isinstance(value, bytes) else float(value)
     except (TypeError, ValueError):
         return None
 

@@ -5,6 +5,8 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from holdfast.datasets.reading import Reading
+
 
 @dataclass(frozen=True, eq=False)
 class Dataset:
@@ -31,6 +33,8 @@ class Dataset:
         Number of each row in the user's table, from 1, the header not counted; None if it is its position.
     row_ids : ndarray or None
         Names of the rows, if they have names.
+    reading : Reading or None
+        How the file was read; None if there was no file.
     """
 
     name: str
@@ -46,6 +50,7 @@ class Dataset:
     notes: list[str] = field(default_factory=list)
     row_numbers: np.ndarray | None = None
     row_ids: np.ndarray | None = None
+    reading: Reading | None = None
 
     @property
     def digest(self) -> str:

@@ -1,6 +1,7 @@
 """From a table to a matrix of numbers: medians for missing numbers, one column for each category."""
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
@@ -10,13 +11,15 @@ from holdfast.datasets.checks.categories import MAX_CATEGORIES
 from holdfast.datasets.columns import (
     MISSING,
     as_columns,
+    far_days,
     finite_numbers,
     is_number,
     numbers_of,
     unknown_categories,
     words_of,
 )
-from holdfast.datasets.dates import to_days
+from holdfast.datasets.dates import date_order, to_days
+from holdfast.datasets.reading import Days, Reading, with_gaps
 from holdfast.datasets.unknown_values import UnknownValues, describe_all
 
 _KINDS = ("categories", "dates")
@@ -41,6 +44,9 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         Allow values in new rows that training rows do not have: a category then gives 0 in all its columns, everything
         else becomes the median of the training rows. ``model.set_params(tableencoder__allow_unknown=True)`` allows it
         in a pipeline, also in one that was loaded.
+    reading : Reading, optional
+        How the table was read, such as ``Reading(missing=["-999"])``: its signs, and values that stand for a missing
+        one.
 
     Attributes
     ----------
@@ -54,6 +60,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         Columns of the matrix.
     frozen_ : ndarray of bool of shape (n_features_out,)
     n_features_in_ : int
+    reading_ : Reading
+        ``reading`` with the order and range of dates, and the columns of whole numbers; new tables are read by it.
 
     Examples
     --------
@@ -65,11 +73,19 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     """
 
     allow_unknown = False  # of encoders in files of version 0.1
+    reading: Reading | None = None
 
-    def __init__(self, categorical: Sequence[str] = (), dates: Sequence[str] = (), allow_unknown: bool = False):
+    def __init__(
+        self,
+        categorical: Sequence[str] = (),
+        dates: Sequence[str] = (),
+        allow_unknown: bool = False,
+        reading: Reading | None = None,
+    ):
         self.categorical = categorical
         self.dates = dates
         self.allow_unknown = allow_unknown
+        self.reading = reading
 
     def fit(self, X, y=None):
         """Find the columns of numbers and their medians, and the categories of the other columns."""
@@ -77,7 +93,11 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         unknown = [c for c in (*self.categorical, *self.dates) if c not in table]
         if unknown:
             raise ValueError(f"There is no column {unknown[0]!r} to take as {_KINDS[unknown[0] in self.dates]}.")
-        table = self._with_days(table)
+        reading = self.reading or Reading()
+        table = with_gaps(table, reading)
+        orders = {name: date_order(name, table[name]) for name in self.dates}
+        table = _with_days(table, orders)
+        whole, dates = [], {}
         self.columns_, self.medians_, self.categories_ = list(table), {}, {}
         self.feature_names_: list[str] = []
         frozen: list[bool] = []
@@ -89,6 +109,11 @@ class TableEncoder(TransformerMixin, BaseEstimator):
                 self.medians_[name] = float(np.nanmedian(values))
                 self.feature_names_.append(name)
                 frozen.append(False)
+                known = values[~np.isnan(values)]
+                if (known == np.round(known)).all():
+                    whole.append(name)
+                if name in orders:
+                    dates[name] = Days(orders[name], float(known.min()), float(known.max()))
             else:
                 categories = sorted(set(words_of(column)))
                 if len(categories) > MAX_CATEGORIES:
@@ -100,6 +125,10 @@ class TableEncoder(TransformerMixin, BaseEstimator):
                 self.categories_[name] = categories
                 self.feature_names_ += [f"{name}={value}" for value in categories]
                 frozen += [True] * len(categories)
+        if len(set(self.feature_names_)) < len(self.feature_names_):
+            name = next(name for name in self.feature_names_ if self.feature_names_.count(name) > 1)
+            raise ValueError(f"A column and a category of another would both be named {name!r}: rename the column.")
+        self.reading_ = replace(reading, dates=dates, whole=whole)
         self.frozen_ = np.array(frozen, dtype=bool)
         self.n_features_in_ = len(self.columns_)
         return self
@@ -145,6 +174,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             if name in self.medians_:
                 numbers[name], unknown_here = finite_numbers(name, table[name])
                 unknown += unknown_here
+                if (days := self.how_read.dates.get(name)) is not None:
+                    unknown += far_days(name, table[name], numbers[name], days.first, days.last)
             else:
                 unknown += unknown_categories(name, table[name], self.categories_[name])
         if unknown and not allow_unknown:
@@ -159,12 +190,14 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         """Name -> column of the columns the encoder was fitted on; ``ValueError`` if one is missing."""
         table = as_columns(X, self.columns_)
         check_columns(table, self.columns_)
-        return self._with_days({name: table[name] for name in self.columns_})
+        orders = dict.fromkeys(getattr(self, "dates", ()), "")  # models of earlier versions have none
+        orders |= {name: days.order for name, days in self.how_read.dates.items()}
+        return _with_days(with_gaps({name: table[name] for name in self.columns_}, self.how_read), orders)
 
-    def _with_days(self, table: dict) -> dict:
-        """The columns of dates as days; models of earlier versions have none."""
-        dates = set(getattr(self, "dates", ()))
-        return {name: to_days(name, column) if name in dates else column for name, column in table.items()}
+    @property
+    def how_read(self) -> Reading:
+        """``reading_``; of an encoder from a file of an earlier version, what a reader finds out by itself."""
+        return getattr(self, "reading_", Reading())
 
     def _encode(self, table: dict, numbers: dict[str, np.ndarray]) -> np.ndarray:
         """The matrix; NaN among the numbers becomes the median."""
@@ -188,7 +221,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
 
     def notes(self, X) -> list[str]:
         """Remarks on the values of this table that were filled or encoded, in sentences."""
-        table, remarks = self._with_days(as_columns(X, self.columns_)), []
+        table, remarks = self._known_columns(X), []
         filled = {n: int(np.isnan(numbers_of(n, table[n])).sum()) for n in self.medians_}
         if total := sum(filled.values()):
             where = ", ".join(f"{name} {count}" for name, count in filled.items() if count)
@@ -207,6 +240,11 @@ class TableEncoder(TransformerMixin, BaseEstimator):
                 "Certificates cover moves of the other columns only."
             )
         return remarks
+
+
+def _with_days(table: dict, orders: dict[str, str]) -> dict:
+    """The columns of dates as days."""
+    return {name: to_days(name, column, orders[name]) if name in orders else column for name, column in table.items()}
 
 
 def check_columns(present: Iterable[str], needed: Sequence[str]) -> None:

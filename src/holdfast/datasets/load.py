@@ -82,8 +82,8 @@ def _from_file(path: Path) -> dict:
         missing = {"X", "y"} - set(arrays)
         if missing:
             raise ValueError(f"{path} lacks the array {' and '.join(sorted(missing))}; it has {', '.join(arrays)}.")
-        return {**arrays, "source": str(path.name)}
-    frame, _ = read_any(path, ReadOptions(), MAX_ROWS)
+        return {**arrays, "source": str(path.name), "notes": []}
+    frame, notes, _ = read_any(path, ReadOptions(), MAX_ROWS)
     target = next((t for t in _TARGETS if t in frame.columns), None)
     if target is None:
         raise ValueError(f"{path} has no column named {', '.join(_TARGETS)}; its columns are {list(frame.columns)}.")
@@ -96,6 +96,7 @@ def _from_file(path: Path) -> dict:
         "y": frame[target].to_numpy(),
         "feature_names": [str(c) for c in X.columns],
         "source": str(path.name),
+        "notes": notes,
     }
 
 
@@ -157,6 +158,7 @@ def _check(name: str, entry: Entry, raw: dict) -> Dataset:
     if X.dtype.kind not in "biuf":
         raise ValueError(f"{name} from {source}: X holds {X.dtype}, not numbers.")
     X, notes = X.astype(np.float64), [entry.note] if entry.note else []
+    notes += raw.get("notes", [])
     if entry.keep and len(np.unique(y)) > len(entry.keep):
         keep = np.isin(y.astype(str), entry.keep)
         X, y = X[keep], y[keep]

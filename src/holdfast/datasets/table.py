@@ -10,6 +10,7 @@ from holdfast.datasets.dataset import Dataset
 from holdfast.datasets.formats import ReadOptions, open_source, read_any
 from holdfast.datasets.formats.arrays import feature_names, read_plain_arrays
 from holdfast.datasets.formats.source import STDIN, import_pandas
+from holdfast.datasets.reading import Reading, with_gaps
 
 MAX_ROWS = 500_000  # of a table that is read; longer ones are refused before they fill the memory
 
@@ -53,11 +54,21 @@ def read_table(
     if str(path) != STDIN and Path(path).suffix.lower() == ".npz" and not drop and id is None:
         return _from_arrays(path, target or "y", max_rows)
     source = path if str(path) == STDIN else Path(path)
-    frame, notes = read_any(source, options or ReadOptions(), max_rows)
+    frame, notes, reading = read_file(source, options or ReadOptions(), max_rows)
     name = "standard input" if str(path) == STDIN else Path(path).name
     stem = "table" if str(path) == STDIN else Path(path).name.removesuffix(".gz").rsplit(".", 1)[0]
     dataset = frame_dataset(frame, target, name=name, drop=drop, id=id, drop_unlabelled=drop_unlabelled, notes=notes)
-    return replace(dataset, name=stem or name, source=name)
+    return replace(dataset, name=stem or name, source=name, reading=reading)
+
+
+def read_file(path, options: ReadOptions, max_rows: int = MAX_ROWS) -> tuple:
+    """A file as a data frame; notes; and how it was read, with gaps where a value stands for a missing one."""
+    frame, notes, (decimal, thousands) = read_any(path, options, max_rows)
+    reading = Reading(decimal, thousands, tuple(map(str, options.missing)))
+    columns = with_gaps({k: frame.iloc[:, k] for k in range(frame.shape[1])} if reading.missing else {}, reading)
+    for k, column in columns.items():
+        frame.isetitem(k, column)
+    return frame, notes, reading
 
 
 def frame_dataset(
@@ -135,7 +146,7 @@ def row_names(frame, id: str | None = None) -> np.ndarray | None:
     return index.to_numpy()
 
 
-def read_rows(path, max_rows: int = MAX_ROWS, options: ReadOptions | None = None):
+def read_rows(path, max_rows: int = MAX_ROWS, options: ReadOptions | None = None, notes: list[str] | None = None):
     """Read a table as a data frame, without a target column: rows to predict.
 
     Parameters
@@ -144,8 +155,13 @@ def read_rows(path, max_rows: int = MAX_ROWS, options: ReadOptions | None = None
         As for :func:`read_table`; of an ``.npz`` file the array ``X``, and ``y`` if there is one.
     max_rows : int
     options : ReadOptions, optional
+        For a model's new rows ``model[0].reading_.options()``: they are read as the training table was.
+    notes : list of str, optional
+        Gets what was found out about the file.
     """
-    frame, _ = read_any(path, options or ReadOptions(), max_rows)
+    frame, found, _ = read_file(path, options or ReadOptions(), max_rows)
+    if notes is not None:
+        notes += found
     if not len(frame):
         raise ValueError(f"{open_name(path)} has a header, but no rows.")
     return frame

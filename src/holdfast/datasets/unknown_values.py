@@ -12,6 +12,7 @@ _DESCRIPTIONS = {
     "gap": "no value",
     "word": "words instead of numbers",
     "infinite": "infinite numbers",
+    "day": "dates far outside those of the training rows",
 }
 
 
@@ -22,7 +23,7 @@ class UnknownValues:
     Attributes
     ----------
     column : str
-    kind : {"category", "gap", "word", "infinite"}
+    kind : {"category", "gap", "word", "infinite", "day"}
     rows : ndarray of int
         Positions of the rows that have such a value, from 0.
     first_row : int

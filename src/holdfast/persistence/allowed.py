@@ -51,11 +51,12 @@ def own_types() -> set[str]:
     """holdfast's estimators and their parts; the import lines of their folders are the list."""
     from holdfast import constraints, learners, models, solvers, terms
     from holdfast.datasets.encoder import TableEncoder
+    from holdfast.datasets.reading import Days, Reading
 
     folders = (constraints, learners, solvers, terms, models)
     types = [t for folder in folders for t in vars(folder).values() if isclass(t)] + [TableEncoder]
     own = (t for t in types if issubclass(t, BaseEstimator) and t.__module__.startswith("holdfast."))
-    return {f"{t.__module__}.{t.__name__}" for t in own}
+    return {f"{t.__module__}.{t.__name__}" for t in (*own, Reading, Days)}
 
 
 def estimator_types() -> set[str]:

@@ -32,6 +32,7 @@ from sklearn.preprocessing import (
 from sklearn.svm import LinearSVC
 
 from holdfast.datasets.encoder import TableEncoder
+from holdfast.datasets.reading import Reading
 from holdfast.learners.base import MetricLearner
 from holdfast.models.base import VotingClassifier
 from holdfast.models.checks import ADVICE, check_classes, check_features, check_numbers, check_shape, short
@@ -165,6 +166,9 @@ def _encoder(encoder: TableEncoder) -> None:
     columns, medians, categories = encoder.columns_, encoder.medians_, encoder.categories_
     if not (isinstance(columns, list) and isinstance(medians, dict) and isinstance(categories, dict)):
         raise ValueError(f"TableEncoder: columns_ must be a list, medians_ and categories_ dicts: {ADVICE}.")
+    for reading in (encoder.reading, encoder.how_read):
+        if reading is not None:
+            _reading(reading, columns)
     words = [*columns, *(value for values in categories.values() for value in values)]
     if not all(isinstance(word, str) for word in words) or len(set(columns)) < len(columns):
         raise ValueError(f"TableEncoder: columns_ and categories_ must be words, no column twice: {ADVICE}.")
@@ -183,9 +187,21 @@ def _encoder(encoder: TableEncoder) -> None:
     check_features("TableEncoder", encoder, len(columns))
     if encoder.feature_names_ != names:
         raise ValueError(f"TableEncoder: feature_names_ must be those of columns_ and categories_: {ADVICE}.")
+    if len(set(names)) < len(names):
+        raise ValueError("TableEncoder: a column and a category of another have one name: rename it, and fit again.")
     check_shape("TableEncoder", "frozen_", encoder.frozen_, (len(names),))
     if encoder.frozen_.dtype != bool or encoder.frozen_.tolist() != frozen:
         raise ValueError(f"TableEncoder: frozen_ must be true for encoded columns and false for numbers: {ADVICE}.")
+
+
+def _reading(reading: Reading, columns: list) -> None:
+    """How a table was read: every field of its kind, and of columns that are there."""
+    try:
+        reading.check()
+    except (TypeError, AttributeError, ValueError) as wrong:
+        raise ValueError(f"TableEncoder: reading_ cannot be used: {str(wrong).rstrip('.')}: {ADVICE}.") from wrong
+    if not {*reading.dates, *reading.whole} <= set(columns):
+        raise ValueError(f"TableEncoder: reading_ names a column that is not there: {ADVICE}.")
 
 
 def _random_state(state: np.random.RandomState) -> None:

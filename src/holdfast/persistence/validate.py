@@ -15,6 +15,7 @@ from sklearn.preprocessing import LabelEncoder, OneHotEncoder, OrdinalEncoder
 from sklearn.utils.validation import check_is_fitted
 
 from holdfast.certificates.folding import fold
+from holdfast.datasets.dates import day_as_date
 from holdfast.datasets.encoder import TableEncoder
 from holdfast.models.base import VotingClassifier
 from holdfast.models.checks import ADVICE, short
@@ -161,5 +162,8 @@ def _sample_row(steps: list[BaseEstimator]):
         return encoding.decode(row)
     if isinstance(step, TableEncoder):
         known = {**step.medians_, **{name: found[0] for name, found in step.categories_.items()}}
+        known |= {
+            name: day_as_date(step.medians_[name]) for name in getattr(step, "dates", ()) if name in step.medians_
+        }
         return np.array([[known[name] for name in step.columns_]], dtype=object)
     return with_names(np.zeros((1, step.n_features_in_)), step)

@@ -7,13 +7,13 @@ import numpy as np
 
 from holdfast.datasets.checks.finding import Finding, flag_for
 from holdfast.datasets.checks.table_view import TableView
-from holdfast.datasets.dates import looks_like_dates
+from holdfast.datasets.dates import holds_dates, looks_like_dates
+from holdfast.datasets.formats.number_words import NUMBER
 from holdfast.numerics.formatting import short_name
 
 MAX_CATEGORIES = 100  # of a column; one with more is most likely an identifier
 ROWS_PER_CATEGORY = 3  # on average; with fewer a category says nothing of new rows
 _NUMBER_INSIDE = re.compile(r"[^\d+-]{0,4}\s?[+-]?\d[\d.,'\u00a0\u202f ]*\s?[^\d\s]{0,4}")
-_PLAIN = re.compile(r"[+-]?\d+(\.\d+)?([eE][+-]?\d+)?")
 _TEXT_LENGTH = 30  # characters on average, with spaces
 
 
@@ -52,8 +52,7 @@ def check_categories(table: TableView) -> Iterator[Finding]:
 def check_date_columns(table: TableView) -> Iterator[Finding]:
     """Columns whose type is a date."""
     for name in table.frame.columns:
-        dtype = table.frame[name].dtype
-        if (dtype.kind == "M" or getattr(dtype, "tz", None) is not None) and name not in table.dates:
+        if name not in table.dates and holds_dates(table.frame[name]):
             yield Finding(
                 str(name), "date", "holds dates (as days since 1970, or leave it out with --drop)",
                 flag_for("--dates", str(name)), fatal=True,
@@ -62,7 +61,7 @@ def check_date_columns(table: TableView) -> Iterator[Finding]:
 
 def _mostly_plain_numbers(words: list[str]) -> bool:
     """True if more than half are numbers: a few words among them are refused by the encoder, which names the row."""
-    return sum(bool(_PLAIN.fullmatch(w.strip())) for w in words) > 0.5 * len(words)
+    return sum(bool(NUMBER.fullmatch(w.strip())) for w in words) > 0.5 * len(words)
 
 
 def _is_number_in_words(words: list[str]) -> bool:

@@ -39,6 +39,8 @@ def read_any(path, options: ReadOptions, max_rows: int):
     frame : pandas data frame
     notes : list of str
         What was found out about the file, in sentences.
+    signs : tuple
+        The signs of its numbers, before decimals and between thousands; None where there is none.
     """
     source = open_source(path)
     if source.suffix in _REFUSED:

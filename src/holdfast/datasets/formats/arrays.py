@@ -2,6 +2,7 @@
 
 import zipfile
 import zlib
+from math import prod
 from pathlib import Path
 
 import numpy as np
@@ -11,13 +12,20 @@ from holdfast.datasets.formats.options import ReadOptions
 from holdfast.datasets.formats.source import Source, import_pandas, one_line
 from holdfast.files import array_sizes
 
+_MOST_PACKED = 100  # a larger file may not take more than so many times its size in memory
+
 
 def read_npz(path: Path) -> dict[str, np.ndarray]:
     """Read the arrays of an ``.npz`` file after a check of their sizes; pickles in it are refused."""
     Source(path.name, ".npz", path=path).refuse_if_large()
-    for name, (shape, _, size) in array_sizes(path).items():
-        if size > 4 * limits.MAX_BYTES:
-            raise ValueError(f"{path.name}: the array {name!r} of shape {shape} would take {size / 1e9:.1f} GB.")
+    sizes = {name: (shape, prod(shape) * max(8, kind.itemsize)) for name, (shape, kind, _) in array_sizes(path).items()}
+    allowed = min(4 * limits.MAX_BYTES, max(limits.MAX_BYTES // 2, _MOST_PACKED * path.stat().st_size))
+    if sum(size for _, size in sizes.values()) > allowed:
+        name, (shape, size) = max(sizes.items(), key=lambda item: item[1][1])
+        raise ValueError(
+            f"{path.name}: its arrays would take too much memory; {name!r} of shape {shape} would take "
+            f"{size / 1e9:.1f} GB. Take a sample of the rows"
+        )
     with np.load(path, allow_pickle=False) as file:
         return {name: file[name] for name in file.files}
 
@@ -46,7 +54,8 @@ def read_arrays(source: Source, options: ReadOptions, max_rows: int):
     arrays = read_plain_arrays(source)
     if "X" not in arrays or arrays["X"].ndim != 2:
         raise ValueError(f"{source.name} has no matrix 'X'; it has {', '.join(arrays)}.")
+    source.refuse_if_long(len(arrays["X"]), 0, max_rows)
     frame = import_pandas().DataFrame(arrays["X"], columns=feature_names(arrays))
     if arrays.get("y", np.zeros(0)).shape == (len(frame),) and "y" not in frame.columns:
         frame["y"] = arrays["y"]
-    return frame, []
+    return frame, [], (None, None)

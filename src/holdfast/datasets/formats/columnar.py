@@ -21,7 +21,7 @@ def read_parquet(source: Source, options: ReadOptions, max_rows: int):
             frame = pyarrow.Table.from_batches(pieces, schema=file.schema_arrow).to_pandas()
     except (pyarrow.ArrowException, OSError) as broken:
         raise ValueError(f"{source.name} is damaged or not a Parquet file: {one_line(broken)}.") from broken
-    return frame, []
+    return frame, [], (None, None)
 
 
 def read_feather(source: Source, options: ReadOptions, max_rows: int):
@@ -39,7 +39,7 @@ def read_feather(source: Source, options: ReadOptions, max_rows: int):
             frame = pyarrow.Table.from_batches(pieces, schema=file.schema).to_pandas()
     except (pyarrow.ArrowException, OSError) as broken:
         raise ValueError(f"{source.name} is damaged or not a Feather file: {one_line(broken)}.") from broken
-    return frame, []
+    return frame, [], (None, None)
 
 
 def _pyarrow(kind: str):

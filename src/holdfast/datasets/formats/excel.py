@@ -21,4 +21,4 @@ def read_excel(source: Source, options: ReadOptions, max_rows: int):
     except (ValueError, OSError, KeyError, zipfile.BadZipFile) as broken:
         raise ValueError(f"{source.name} is damaged or not an Excel file: {one_line(broken)}.") from broken
     source.refuse_if_long(len(frame), 0, max_rows)
-    return frame, ["The first sheet of the workbook was read."]
+    return frame, ["The first sheet of the workbook was read."], (None, None)

@@ -16,12 +16,15 @@ class ReadOptions:
         The sign before decimals, and the one between thousands.
     missing : sequence of str
         Values that stand for a missing one, such as "-999".
+    columns : sequence of str or None
+        The columns whose numbers are read; others, which nobody needs, are left as they are. None: all.
     """
 
     encoding: str | None = None
     decimal: str | None = None
     thousands: str | None = None
     missing: Sequence[str] = ()
+    columns: Sequence[str] | None = None
 
     def __post_init__(self):
         if self.decimal not in (None, ".", ","):

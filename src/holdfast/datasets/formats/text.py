@@ -5,7 +5,7 @@ import csv
 import gzip
 import re
 
-from holdfast.datasets.formats.number_words import convert_number_words
+from holdfast.datasets.formats.number_words import NUMBER, convert_number_words
 from holdfast.datasets.formats.options import ReadOptions
 from holdfast.datasets.formats.source import Source, import_pandas, one_line
 
@@ -23,30 +23,38 @@ def read_text(source: Source, options: ReadOptions, max_rows: int):
     encoding = options.encoding or _encoding(source, start)
     separator = _separator(source, start.decode(encoding, errors="replace"), len(start) == _START)
     try:
-        frame = _read(source, encoding, separator, options, max_rows)
+        frame, notes = _read(source, encoding, separator, options, max_rows)
     except UnicodeDecodeError as broken:
         if options.encoding is not None or encoding != "utf-8":
             raise ValueError(
                 f"{source.name} is not in {encoding}: {one_line(broken)}. Name its encoding (--encoding latin-1)."
             ) from broken
         encoding = _FALLBACK
-        frame = _read(source, encoding, separator, options, max_rows)
+        frame, notes = _read(source, encoding, separator, options, max_rows)
     _refuse_without_header(source, frame)
-    notes = []
     if options.encoding is None and encoding not in ("utf-8", "utf-8-sig"):
         notes.append(f"{source.name} is not UTF-8; it was read as {encoding} (another: --encoding).")
-    frame, more = convert_number_words(frame, separator, options)
-    return frame, notes + more
+
+    def text_of(names) -> dict:
+        """Columns as they are written."""
+        text, _ = _read(source, encoding, separator, options, max_rows, dtype=str)
+        return {name: text[name] for name in names}
+
+    mixed = [name for name in frame.columns if frame[name].dtype.kind == "O" and _is_mixed(frame[name])]
+    if mixed:  # a column of which some piece holds numbers only
+        frame = frame.assign(**text_of(mixed))
+    frame, more, decimal, thousands = convert_number_words(frame, text_of, separator, options)
+    return frame, notes + more, (decimal, thousands)
 
 
-def _read(source: Source, encoding: str, separator: str, options: ReadOptions, max_rows: int):
+def _read(source: Source, encoding: str, separator: str, options: ReadOptions, max_rows: int, **how) -> tuple:
+    """The table as pandas reads it, and notes."""
     pandas = import_pandas()
     pieces, rows, size = [], 0, 0
-    decimal = options.decimal or ("," if options.thousands == "." else ".")
     try:
         with source.open() as file, pandas.read_csv(
             file, sep=separator, chunksize=_CHUNK, na_values=["?", *options.missing], skipinitialspace=True,
-            encoding=encoding, decimal=decimal, thousands=options.thousands,
+            encoding=encoding, low_memory=False, **how,
         ) as reader:  # fmt: skip
             for piece in reader:
                 pieces.append(piece)
@@ -56,8 +64,26 @@ def _read(source: Source, encoding: str, separator: str, options: ReadOptions, m
         raise ValueError(f"{source.name} is empty.") from empty
     except (pandas.errors.ParserError, csv.Error, EOFError, gzip.BadGzipFile) as broken:
         raise ValueError(f"{source.name} cannot be read as a table: {one_line(broken)}.") from broken
-    # If pieces differ in the type of a column it becomes words, and the encoder names the row that is not a number.
-    return pandas.concat(pieces, ignore_index=True)
+    frame = pandas.concat(pieces, ignore_index=True)
+    if all(isinstance(piece.index, pandas.RangeIndex) for piece in pieces):
+        return frame, []
+    # Rows have more cells than the header has names: pandas takes the first for an index, which shifts all columns.
+    if pieces[0].index.nlevels == 1 and frame.iloc[:, -1].isna().all():
+        frame, _ = _read(source, encoding, separator, options, max_rows, **how, index_col=False)
+        return frame, ["Each line ends with a separator that the header lacks: it is no column."]
+    names = [str(name) for piece in pieces for name in piece.index]
+    counted = len(names) > 1 and names == [str(row) for row in range(1, len(names) + 1)]
+    if counted or (len(set(names)) == len(names) and not any(map(NUMBER.fullmatch, names))):
+        return frame, ["The header has no name for the first column, which was taken for names of rows, and left out."]
+    raise ValueError(
+        f"{source.name}: its rows have more cells than its header has names ({len(frame.columns)}): name every column."
+    )
+
+
+def _is_mixed(column) -> bool:
+    """True for words in some pieces and numbers in others."""
+    kinds = {type(value) for value in column.tolist() if value == value}
+    return str in kinds and bool(kinds & {int, float})
 
 
 def _refuse_without_header(source: Source, frame) -> None:
