@@ -175,7 +175,13 @@ n_jobs, progress
         dependence=dependences,
         words=words,
     )
-    explained = explain_rows(result, explain, reference=trained_on, budget=budget, n_jobs=n_jobs, progress=progress)
+    try:
+        explained = explain_rows(result, explain, reference=trained_on, budget=budget, n_jobs=n_jobs, progress=progress)
+    except ValueError as error:
+        if not str(error).startswith("counterfactuals does not search"):
+            raise
+        explained = None
+        notes.append(f"No row is explained: {error}")
     return replace(result, explained=explained, seconds={"all": time.perf_counter() - began})
 
 
