@@ -13,6 +13,8 @@ from sklearn.preprocessing import MinMaxScaler, OneHotEncoder, StandardScaler
 
 import holdfast
 from holdfast import CertifiedKNeighborsClassifier, Threat, certify
+from holdfast.datasets import TableEncoder
+from holdfast.report import render_html, render_markdown
 
 COLUMNS = ["a", "b", "c"]
 
@@ -198,3 +200,18 @@ def test_numbers_under_an_encoder_move_as_the_threat_says(encoded, threat):
     rooms = list(table.columns).index("rooms")
     assert (found.adversarial[seen, rooms] != table[TEST]["rooms"].to_numpy()[seen]).any()
     assert (result.predict("yours", found.adversarial[seen], seen) != found.prediction[seen]).all()
+
+
+def test_columns_that_happen_to_be_whole_are_no_whole_numbers():
+    """The encoder knows which were whole in training; without it the report says which rows it looked at."""
+    test = X[TEST].assign(a=X[TEST]["a"].round())
+    model = make_pipeline(TableEncoder(), StandardScaler(), LogisticRegression()).fit(X[TRAIN], Y[TRAIN])
+    result = holdfast.audit(model=model, X=test, y=Y[TEST], explain=3)
+    assert result.explained.whole == []
+    plain = make_pipeline(StandardScaler(), LogisticRegression()).fit(X[TRAIN], Y[TRAIN])
+    summary = holdfast.audit(model=plain, X=test, y=Y[TEST], explain=3).summary()
+    assert summary["counterfactuals"]["whole"] == ["a"]
+    assert "whole numbers in these rows stay whole (a)" in render_markdown(summary)
+    assert "olumns of whole numbers in these rows stay whole" in render_html(summary)
+    known = holdfast.audit(model=plain, X=test, y=Y[TEST], reference=(X[TRAIN], Y[TRAIN]), explain=3)
+    assert known.explained.whole == []
