@@ -1,6 +1,17 @@
 """Every family of attack, with its size for ``make attack``."""
 
-from tests.adversary import corners, own_functions, references, repeats, stops, subsets, tables, witnesses
+from tests.adversary import (
+    audits,
+    corners,
+    own_functions,
+    readings,
+    references,
+    repeats,
+    stops,
+    subsets,
+    tables,
+    witnesses,
+)
 from tests.adversary.families import Family
 from tests.adversary.setups import attack_setup, by_distance, setups
 
@@ -13,6 +24,7 @@ def families() -> list[Family]:
         Family("tables: words and gaps", tables.straight, tables.attack, 30),
         Family("tables: monotone steps", tables.bent, tables.attack, 25),
         Family("tables: kinds of columns", tables.dressed, tables.attack, 20),
+        Family("tables: from the file to the row", readings.cases(), readings.attack, 300),
         Family("early stops: verdicts", stops.verdicts, stops.attack, 60),
         Family("early stops: budgets", stops.budgets, stops.attack, 40),
         Family("brute force: subsets", subsets.cases, subsets.attack, 150),
@@ -25,5 +37,8 @@ def families() -> list[Family]:
         *(Family(f"floating point: {name}", cases, corners.attack, 12) for name, cases in corners.CORNERS.items()),
         Family("witnesses: stock pipelines", setups, witnesses.attack, 30),
         Family("witnesses: large offsets", witnesses.offsets, witnesses.attack, 30),
+        Family("audits: types of columns", audits.dressed, audits.attack, 40),
+        Family("audits: units", audits.measured, audits.attack, 40),
+        Family("audits: rows of training", audits.wrong, audits.attack, 40),
         Family("determinism", repeats.cases, repeats.attack, 24),
     ]

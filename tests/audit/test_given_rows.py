@@ -13,6 +13,8 @@ from sklearn.preprocessing import MinMaxScaler, OneHotEncoder, StandardScaler
 
 import holdfast
 from holdfast import CertifiedKNeighborsClassifier, Threat, certify
+from holdfast.datasets import TableEncoder
+from holdfast.report import render_html, render_markdown
 
 COLUMNS = ["a", "b", "c"]
 
@@ -157,3 +159,59 @@ def test_labels_of_every_type(kind):
     model = make_pipeline(MinMaxScaler(), LogisticRegression()).fit(X[TRAIN], labels[TRAIN])
     result = audited(model, X[TEST], labels[TEST], reference=(X[TRAIN], labels[TRAIN]))
     assert result.scores()["yours"]["accuracy"] == pytest.approx(model.score(X[TEST], labels[TEST]))
+
+
+@pytest.fixture(scope="module")
+def encoded():
+    """A pipeline that encodes words and whole numbers, and does not read every column; its table and labels."""
+    rng = np.random.default_rng(0)
+    table = X.assign(rooms=rng.integers(1, 5, len(X)), site=np.array(["hill", "lake"])[rng.integers(0, 2, len(X))])
+    y = (X["a"] / 5 - 4 + table["rooms"] - 2.5 > 0).astype(int).to_numpy()
+    encode = ColumnTransformer(
+        [
+            ("words", OneHotEncoder(handle_unknown="ignore"), ["rooms", "site"]),
+            ("numbers", StandardScaler(), ["a", "b"]),
+        ]
+    )
+    return make_pipeline(encode, LogisticRegression(C=10.0)).fit(table[TRAIN], y[TRAIN]), table, y
+
+
+def test_the_report_says_which_columns_are_frozen_and_why(encoded):
+    model, table, y = encoded
+    told = audited(model, table[TEST], y[TEST], threat=Threat(frozen=["rooms", "b"])).summary()["threat"]
+    assert told["frozen"] == {"rooms": "by the threat", "b": "by the threat", "site": "words", "c": "no step reads it"}
+    assert "site cannot change: it holds categories, which change only if the threat says so." in told["sentences"]
+    assert "c cannot change the answer: no step of the model reads it." in told["sentences"]
+
+
+@pytest.mark.parametrize("threat", [Threat(integer=["rooms"]), Threat(free=["rooms"])])
+def test_numbers_under_an_encoder_move_as_the_threat_says(encoded, threat):
+    model, table, y = encoded
+    given = table.assign(rooms=table["rooms"].astype(object))
+    result = holdfast.audit(
+        model=model, X=given[TEST], y=y[TEST], reference=(given[TRAIN], y[TRAIN]), threat=threat, explain=1
+    )
+    found = result.certificates["yours"]
+    unit = pd.Series(result.scale, index=table.columns)[["a", "b", "c", "rooms"]].to_dict()
+    with_units = Threat(**threat.get_params() | {"unit": unit})
+    by_hand = certify(model, table[TEST], threat=with_units, reference=(table[TRAIN], y[TRAIN]))
+    np.testing.assert_array_equal(found.radius, by_hand.radius)
+    seen = np.flatnonzero(np.isfinite(found.upper))
+    rooms = list(table.columns).index("rooms")
+    assert (found.adversarial[seen, rooms] != table[TEST]["rooms"].to_numpy()[seen]).any()
+    assert (result.predict("yours", found.adversarial[seen], seen) != found.prediction[seen]).all()
+
+
+def test_columns_that_happen_to_be_whole_are_no_whole_numbers():
+    """The encoder knows which were whole in training; without it the report says which rows it looked at."""
+    test = X[TEST].assign(a=X[TEST]["a"].round())
+    model = make_pipeline(TableEncoder(), StandardScaler(), LogisticRegression()).fit(X[TRAIN], Y[TRAIN])
+    result = holdfast.audit(model=model, X=test, y=Y[TEST], explain=3)
+    assert result.explained.whole == []
+    plain = make_pipeline(StandardScaler(), LogisticRegression()).fit(X[TRAIN], Y[TRAIN])
+    summary = holdfast.audit(model=plain, X=test, y=Y[TEST], explain=3).summary()
+    assert summary["counterfactuals"]["whole"] == ["a"]
+    assert "whole numbers in these rows stay whole (a)" in render_markdown(summary)
+    assert "olumns of whole numbers in these rows stay whole" in render_html(summary)
+    known = holdfast.audit(model=plain, X=test, y=Y[TEST], reference=(X[TRAIN], Y[TRAIN]), explain=3)
+    assert known.explained.whole == []

@@ -1,7 +1,9 @@
 """The audit of a model that is already in use: certified as it is, on rows it was not trained on."""
 
 import time
-from collections.abc import Sequence
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -35,6 +37,15 @@ from holdfast.persistence import versions
 BASELINES = ("logistic", "knn")  # candidates that are trained on the reference rows, for comparison
 
 
+@contextmanager
+def _counted_in_notes() -> Iterator[None]:
+    """Without certify's warning of unknown words: the notes of the audit count them."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message=".* the model was not fitted on, in ")
+        yield
+
+
+@_counted_in_notes()
 def audit_model(
     model,
     X,
@@ -164,7 +175,13 @@ n_jobs, progress
         dependence=dependences,
         words=words,
     )
-    explained = explain_rows(result, explain, reference=trained_on, budget=budget, n_jobs=n_jobs, progress=progress)
+    try:
+        explained = explain_rows(result, explain, reference=trained_on, budget=budget, n_jobs=n_jobs, progress=progress)
+    except ValueError as error:
+        if not str(error).startswith("counterfactuals does not search"):
+            raise
+        explained = None
+        notes.append(f"No row is explained: {error}")
     return replace(result, explained=explained, seconds={"all": time.perf_counter() - began})
 
 

@@ -10,6 +10,7 @@ from holdfast.audit.progress import StageProgress, no_progress
 from holdfast.audit.table_columns import in_table_columns
 from holdfast.certificates.certify import DEFAULT_BUDGET
 from holdfast.certificates.threat import Threat
+from holdfast.certificates.threat_words import TRAINING
 from holdfast.explanations import Counterfactuals, counterfactuals
 from holdfast.explanations.entry import entry_data
 from holdfast.explanations.text import change_text, entry_sentence, proof_text
@@ -130,8 +131,7 @@ def explain_rows(
     model, is_own_model = result.models[key], key == "yours"
     test_rows = result.X_test if result.rows_given is None or not is_own_model else result.rows_given
     known = reference if is_own_model else (with_names(result.X_train, model), result.y_train)
-    data = np.vstack([result.X_train, result.X_test])
-    whole = (np.isnan(data) | (data == np.round(data))).all(axis=0) & ~result.frozen
+    whole = _whole_columns(result)
     by_name = is_own_model and result.encoder is None and getattr(model, "feature_names_in_", None) is not None
     threat = _threat(result, by_name, np.flatnonzero(whole))
     chosen_rows = test_rows.iloc[chosen] if hasattr(test_rows, "iloc") else with_names(test_rows[chosen], model)
@@ -155,6 +155,14 @@ def explain_rows(
     within_data = known is not None or hasattr(model, "reference_")
     names = [short_name(result.feature_names[f]) for f in np.flatnonzero(whole)]
     return Explained(key, chosen, closest, single, names, within_data)
+
+
+def _whole_columns(result: "AuditResult") -> np.ndarray:
+    """A mask of the columns that hold whole numbers: in the rows of training, if these or their encoder are known."""
+    if result.encoder is not None and not result.trained_here:
+        return np.isin(result.feature_names, result.encoder.how_read.whole) & ~result.frozen
+    data = np.vstack([result.X_train, result.X_test])
+    return (np.isnan(data) | (data == np.round(data))).all(axis=0) & ~result.frozen
 
 
 def _threat(result: "AuditResult", as_given: bool, whole: np.ndarray) -> Threat:
@@ -215,6 +223,7 @@ def explained_summary(result: "AuditResult") -> dict | None:
         "impossible": int((status == "impossible").sum()),
         "not_found": int((status == "not found").sum()),
         "whole": explained.whole,
+        "whole_in": TRAINING if result.trained_here or result.encoder is not None else "these rows",
         "within_data": explained.within_data,
         "least": list(range(min(ENDS, n))),
         "most": list(range(max(n - ENDS, min(ENDS, n)), n))[::-1],

@@ -63,7 +63,8 @@ def given_rows(model, voter: Voter, table, reference, notes: list[str]) -> tuple
     if not all(hasattr(each, "columns") for each in tables):
         return _arrays(inner, tables)
     tables = [_model_columns(inner, each, voter.encoding.n_columns) for each in tables]
-    notes += NewRows(tables[0], known_words(inner, tables[0], allow_unknown=True)[1], own_encoder=False).notes()
+    tables[0], unknown = known_words(inner, tables[0], allow_unknown=True)
+    notes += NewRows(tables[0], unknown).notes()
     columns, words = [], {}
     for k in range(tables[0].shape[1]):
         found = [_numbers(each.iloc[:, k], k, voter.encoding) for each in tables]

@@ -18,11 +18,6 @@ from holdfast.datasets.reading import Reading
 from holdfast.datasets.unknown_values import UnknownValues, count_rows, describe_all
 
 _MAX_LISTED = 10  # ignored columns that are named
-_FILLED = (
-    "An unseen category counts as none of the known ones, everything else as the median of the training rows; the "
-    "result for such a row is about the filled-in row."
-)
-_ENCODED = "They count as what the encoder of the model makes of unknown values, often none of the known ones."
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,8 +37,6 @@ class NewRows:
         True if the columns of the table were in another order than in training.
     read : list of str
         What was found out about the file.
-    own_encoder : bool
-        Whether holdfast's encoder reads the table, and not steps of scikit-learn.
     """
 
     matrix: Any
@@ -51,7 +44,6 @@ class NewRows:
     ignored: list[str] = field(default_factory=list)
     reordered: bool = False
     read: list[str] = field(default_factory=list)
-    own_encoder: bool = True
 
     def notes(self) -> list[str]:
         """Sentences on what was done to the table."""
@@ -64,9 +56,12 @@ class NewRows:
         if self.reordered:
             notes.append("The columns are in another order than in training: they were taken by name.")
         if self.unknown:
+            filled = "An unseen category counts as none of the known ones, everything else as the median in training"
+            if hasattr(self.matrix, "columns"):
+                filled = "The model's own encoder decides what they count as"
             notes.append(
                 f"{count_rows(self.unknown):,} of {len(self.matrix):,} rows hold values that the model was not trained "
-                f"on: {describe_all(self.unknown)}. {_FILLED if self.own_encoder else _ENCODED}"
+                f"on: {describe_all(self.unknown)}. {filled}; the result for such a row is about the filled-in row."
             )
         return notes
 
@@ -116,7 +111,7 @@ def read_new_rows(model, X, allow_unknown: bool = False) -> NewRows:
         return NewRows(matrix, unknown, ignored, reordered)
     if hasattr(X, "columns") and takes_words(inner):
         rows, unknown = known_words(inner, X if names is None else X[list(names)], allow_unknown)
-        return NewRows(rows, unknown, ignored, reordered, own_encoder=False)
+        return NewRows(rows, unknown, ignored, reordered)
     return NewRows(_numbers(inner, X, names), [], ignored, reordered)
 
 
@@ -160,7 +155,7 @@ def known_words(model, X, allow_unknown: bool) -> tuple:
     if unknown and not allow_unknown:
         raise ValueError(
             f"The rows hold values that the model was not trained on: {describe_all(unknown)}. Correct them, or allow "
-            f"them (--allow-unknown). {_ENCODED}"
+            "them (--allow-unknown): the model's own encoder then decides what they count as."
         )
     return X, unknown
 

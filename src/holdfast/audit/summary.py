@@ -21,6 +21,7 @@ from holdfast.audit.scores import (
     scores,
 )
 from holdfast.audit.verdict import Compared, Verdict, recommend, verdict
+from holdfast.certificates.threat import Threat
 from holdfast.numerics.formatting import json_value, short_name, significant
 from holdfast.report.summary_format import FORMAT, KIND
 
@@ -82,7 +83,7 @@ def summarise(result: "AuditResult") -> dict:
             "meaning": _NORMS.get(norm, norm),
             "units": result.units,
         },
-        "threat": _threat(result),
+        "threat": _threat(result, best),
         "dependence": dependence_tables(result, best),
         "models": models,
         "recommended": best,
@@ -149,12 +150,27 @@ def _rows(result: "AuditResult", certificates: dict, right: dict, y: np.ndarray)
     }
 
 
-def _threat(result: "AuditResult") -> dict | None:
-    """Sentences on what was allowed to move, and the threat that was given."""
+def _threat(result: "AuditResult", best: str) -> dict | None:
+    """Sentences on what was allowed to move, the threat that was given, and columns that no move changes, with why."""
     if result.allowed is None:
         return None
-    given = result.allowed.given
-    return {"sentences": result.allowed.sentences(), "given": None if given is None else given.to_dict()}
+    given, sentences = result.allowed.given, result.allowed.sentences()
+    frozen: dict[str, str] = {}
+    for label, why in result.certificates["yours" if "yours" in result.certificates else best].frozen.items():
+        feature = label if isinstance(label, int) else result.feature_names.index(str(label))
+        column = result.origins[feature] if result.origins else result.feature_names[feature]
+        frozen[short_name(column)] = "words" if result.allowed.words[feature] else why
+    unread = [name for name, why in frozen.items() if why == "no step reads it"]
+    if unread:
+        sentences += [
+            f"{sentence.removesuffix('.')} the answer: no step of the model reads it."
+            for sentence in Threat(frozen=unread).describe()[1:]
+        ]
+    return {
+        "sentences": sentences,
+        "given": None if given is None else given.to_dict(),
+        "frozen": dict(list(frozen.items())[:_MAX_NAMES]),
+    }
 
 
 def _data(result: "AuditResult") -> dict:

@@ -1,12 +1,13 @@
 """Columns that hold categories: all the rows that a row can become when they change."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations, product
 
 import numpy as np
 
 from holdfast.certificates.columns import Columns
+from holdfast.certificates.moves import Moves
 
 LIMIT = 10_000  # combinations of categories of one row: each is certified as a separate row, which takes time
 
@@ -36,6 +37,15 @@ class Category:
         """True if its columns are indicators that a user fills in, one of which is 1."""
         return len(self.columns) > 1
 
+    @property
+    def whole(self) -> bool:
+        """True if its values are whole numbers, a change of which has a price."""
+        return False
+
+    def becomes(self, rows: np.ndarray, choice: np.ndarray) -> np.ndarray:
+        """The numbers in its columns after a change of each row to one of its values; NaN where there is none."""
+        return self.patterns[choice]
+
     def current(self, rows: np.ndarray) -> np.ndarray:
         """The index of the value that each row has; −1 if it has none of them."""
         same = (rows[:, self.columns][:, None, :] == self.patterns).all(axis=2)
@@ -61,6 +71,7 @@ class Categories:
         self._free = [g for g, group in enumerate(self.groups) if not group.limited]
         self._chosen = [subset for n in range(most + 1) for subset in combinations(limited, n)]  # that change together
         self.columns = np.concatenate([group.columns for group in self.groups])
+        self.whole = np.array([group.columns[0] for group in self.groups if group.whole], dtype=np.int64)
 
     def count(self) -> int:
         """Number of lines of :meth:`table`, without making it; counting stops beyond 10⁹."""
@@ -103,8 +114,25 @@ class Categories:
             places = rows[part][owner]
             for g, group in enumerate(self.groups):
                 changed = np.flatnonzero(table[choice, g] >= 0)
-                places[np.ix_(changed, group.columns)] = group.patterns[table[choice[changed], g]]
+                places[np.ix_(changed, group.columns)] = group.becomes(places[changed], table[choice[changed], g])
             yield part, owner, places
+
+    @property
+    def at_no_cost(self) -> bool:
+        """True if some of the changes cost nothing."""
+        return any(not group.whole for group in self.groups)
+
+    def price(self, moves: Moves, delta: np.ndarray) -> np.ndarray:
+        """The size of the changes of whole numbers alone, in moves (m, d)."""
+        others = np.ones(delta.shape[1], bool)
+        others[self.whole] = False
+        return replace(moves, frozen=others).lengths(delta)
+
+    def lengths(self, moves: Moves, delta: np.ndarray) -> np.ndarray:
+        """The size of moves (m, d) of whole numbers and of what ``moves`` lets move."""
+        frozen = np.array(moves.frozen)
+        frozen[self.whole] = False
+        return replace(moves, frozen=frozen).lengths(delta)
 
     def strange(self, rows: np.ndarray) -> list[str]:
         """One sentence for each group of 0/1 columns in which a row has other values, or more than one 1."""

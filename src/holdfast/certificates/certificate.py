@@ -1,12 +1,15 @@
 """The answer to "how far may this input move?", for many rows at once."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from holdfast.certificates.accuracy_band import AccuracyBand, axes_or_new
+
+# Column of a data frame -> what a row has that is counted in it.
+_CELLS = {"gaps_filled": "gaps that were filled in", "unknown_words": "unknown words", "far": "numbers far outside"}
 
 
 def meet(radius: np.ndarray, upper: np.ndarray) -> np.ndarray:
@@ -50,6 +53,15 @@ class Certificate:
         Whether categories may change at no cost: then a move of size 0 may change an answer.
     index : pandas index or None
         That of X, if it was a data frame.
+    frozen : dict
+        Column, by name or number, that no move changes -> why: "words", "no step reads it" or "by the threat".
+    enumerated : dict
+        Column that an encoder reads, and that the threat lets change -> the values that were tried.
+    gaps_filled, unknown_words : int ndarrays of shape (n_rows,) or None
+        Cells of each row that the model fills in, and cells with a value that its encoders were not fitted on: the
+        certificate is about the row that the model makes of it. None where a model has nothing of the kind.
+    far : bool ndarray of shape (n_rows,) or None
+        Rows with a number far outside of the rows of training; None where their range is not known.
     """
 
     radius: np.ndarray
@@ -62,6 +74,11 @@ class Certificate:
     at: float | None = None
     changes_at_no_cost: bool = False
     index: Any = None
+    frozen: dict[int | str, str] = field(default_factory=dict)
+    enumerated: dict[str, tuple] = field(default_factory=dict)
+    gaps_filled: np.ndarray | None = None
+    unknown_words: np.ndarray | None = None
+    far: np.ndarray | None = None
 
     @property
     def exact(self) -> np.ndarray:
@@ -104,6 +121,12 @@ class Certificate:
             first.at,
             first.changes_at_no_cost,
             None if first.index is None else first.index.append([part.index for part in parts[1:]]),
+            first.frozen,
+            first.enumerated,
+            *(
+                None if getattr(first, name) is None else np.concatenate([getattr(part, name) for part in parts])
+                for name in _CELLS
+            ),
         )
 
     def __len__(self) -> int:
@@ -116,12 +139,21 @@ class Certificate:
             verdicts = self.stable.tolist()
             return (
                 f"<Certificate of {len(self)} predictions at {self.norm} size {self.at:g} in {self.units}: "
-                f"{verdicts.count(True)} stable, {verdicts.count(False)} not, {verdicts.count(None)} undecided>"
+                f"{verdicts.count(True)} stable, {verdicts.count(False)} not, {verdicts.count(None)} undecided"
+                f"{self._remarks()}>"
             )
         return (
             f"<Certificate of {len(self)} predictions: median {self.norm} radius {median} in {self.units}, "
-            f"{int(self.exact.sum())} exact>"
+            f"{int(self.exact.sum())} exact{self._remarks()}>"
         )
+
+    def _remarks(self) -> str:
+        """Columns that were frozen, and rows with cells that the model was not fitted on."""
+        out = [f"{len(self.frozen)} column{'s' if len(self.frozen) > 1 else ''} frozen"] if self.frozen else []
+        for name, what in _CELLS.items():
+            count = 0 if getattr(self, name) is None else int((getattr(self, name) > 0).sum())
+            out += [f"{count} row{'s' if count > 1 else ''} with {what}"] if count else []
+        return "".join(f"; {remark}" for remark in out)
 
     def certified_accuracy(self, y=None, radii=None) -> np.ndarray:
         """Share of rows that are right and stay so within each radius.
@@ -174,7 +206,11 @@ class Certificate:
         return y
 
     def to_frame(self):
-        """One row for each prediction, as a pandas data frame; with the index of X if X was a data frame."""
+        """One row for each prediction, as a pandas data frame; with the index of X if X was a data frame.
+
+        Its ``attrs`` have ``frozen``, the columns that were frozen and why, and ``enumerated``, the values that were
+        tried of those that an encoder reads.
+        """
         from pandas import DataFrame, array
 
         columns = {
@@ -188,7 +224,10 @@ class Certificate:
         if self.true is not None:
             columns["true"] = self.true
             columns["correct"] = self.true == self.prediction
-        return DataFrame(columns, index=self.index)
+        columns |= {name: getattr(self, name) for name in _CELLS if getattr(self, name) is not None}
+        frame = DataFrame(columns, index=self.index)
+        frame.attrs |= {"frozen": dict(self.frozen), "enumerated": dict(self.enumerated)}
+        return frame
 
     def accuracy_band(self, y=None, radii=None) -> AccuracyBand:
         """Certified and attacked accuracy at some radii; by default at 400, up to beyond the largest finite bound."""

@@ -12,7 +12,8 @@ from holdfast.certificates.effort import Effort
 from holdfast.certificates.enumeration import bracket_threat
 from holdfast.certificates.problems import Budget
 from holdfast.certificates.threat import Threat, checked_threat
-from holdfast.certificates.threat_encoding import read_for
+from holdfast.certificates.threat_encoding import enumerated_values, frozen_columns, read_for
+from holdfast.certificates.training_range import far_rows
 from holdfast.certificates.training_rows import fitted_threat
 from holdfast.certificates.voting import Voter, voter_for
 from holdfast.certificates.witnesses.boundary import confirmed_radii
@@ -142,10 +143,32 @@ def certify(
         bounds = bracket_threat(voter, reading, rows, effort, attacked, _printer(verbose, progress))
         radius = confirmed_radii(voter, reading, X, rows, bounds, attacked)
         adversarial, upper = _witnesses(voter, X, bounds)
+    at_no_cost = reading.categories is not None and reading.categories.at_no_cost
     return Certificate(
         radius, upper, adversarial, voter.classes[bounds.codes], reading.moves.norm.name,
-        _units(reading.moves), y, at, reading.categories is not None, X.index if hasattr(X, "iloc") else None,
+        _units(reading.moves), y, at, at_no_cost, X.index if hasattr(X, "iloc") else None,
+        frozen_columns(reading, voter), enumerated_values(reading), *_cells(voter, rows),
+        far_rows(voter, rows, reference),
     )  # fmt: skip
+
+
+def _cells(voter: Voter, rows: np.ndarray) -> tuple[np.ndarray | None, np.ndarray | None]:
+    """How many cells of each row are gaps that were filled in, and words that are not known, of which one warning says.
+
+    None where a model has nothing of the kind.
+    """
+    gaps, words = voter.encoding.gaps_filled(rows), voter.encoding.unknown_words(rows)
+    strange = {name: mask for name, mask in words.items() if mask.any()}
+    if strange:
+        any_row = np.any(list(strange.values()), axis=0)
+        warnings.warn(
+            f"{int(any_row.sum())} of {len(rows)} rows, the first is row {int(np.argmax(any_row))}, have values "
+            f"that the model was not fitted on, in {', '.join(map(repr, strange))}: their certificates are about what "
+            "its encoders make of such values (unknown_words of the certificate counts them row by row).",
+            UserWarning,
+            stacklevel=4,  # the caller of certify, which is decorated
+        )
+    return tuple(sum(each.values(), np.zeros(len(rows), np.int64)) if each else None for each in (gaps, words))
 
 
 def _witnesses(voter: Voter, X, bounds: Bracket) -> tuple:

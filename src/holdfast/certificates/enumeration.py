@@ -75,15 +75,27 @@ def _all(voter, reading: Reading, rows, codes, effort: Effort, progress: Progres
     if categories is None and effort.budget.at is None:
         return of_numbers(rows, codes, effort, progress)
     best = _infinite_bounds(rows, codes)
+    priced = categories if categories is not None and categories.whole.size else None
+    if priced is not None and not isinstance(
+        moves.norm, LInf
+    ):  # the verdict at one size is not that of the rest at the same size
+        effort = replace(effort, budget=replace(effort.budget, at=None))
     for part, owner, places in _blocks(rows) if categories is None else categories.blocks(rows, _PLACES):
         unchanged = np.arange(part.start, part.stop)
         if categories is not None:
             possible = possible_places(moves, categories.columns, rows[part][owner], places)
             owner, places = owner[possible] + part.start, places[possible]
         owner, places = np.concatenate([unchanged, owner]), np.vstack([rows[part], places])
-        _over_places(voter, moves, rows, best, owner, places, np.zeros(len(owner)), of_numbers, effort)
+        price = np.zeros(len(owner))
+        if priced is not None:
+            price = priced.price(moves, places - rows[owner]) * _ROUNDED
+        _over_places(voter, moves, rows, best, owner, places, price, of_numbers, effort)
         if progress is not None:
             progress(part.stop, len(rows))
+    if priced is not None:
+        known = np.isfinite(best.upper)
+        best.upper[known] = priced.lengths(moves, best.adversarial[known] - rows[known])
+        np.minimum(best.radius, best.upper, out=best.radius)
     return best
 
 

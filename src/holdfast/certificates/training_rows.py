@@ -61,7 +61,7 @@ def deviations(model) -> np.ndarray | None:
         at = column_numbers(columns, getattr(first, "feature_names_in_", None), n)
         if not at or (isinstance(part, str) and part == "drop"):
             continue
-        scaler = _first_at_work(part)
+        scaler = first_at_work(part)
         if isinstance(scaler, OneHotEncoder | OrdinalEncoder):
             continue
         # After an imputer, the indicators of gaps come after the columns.
@@ -71,9 +71,12 @@ def deviations(model) -> np.ndarray | None:
     return scales if scaled else None
 
 
-def _first_at_work(step):
-    """The first step of a pipeline that does more than fill gaps; None if an imputer drops columns."""
-    for each in [each for _, each in step.steps] if isinstance(step, Pipeline) else [step]:
+def first_at_work(step):
+    """The first step of a pipeline, or of a list, that does more than fill gaps; None if an imputer drops columns."""
+    steps = (
+        [each for _, each in step.steps] if isinstance(step, Pipeline) else step if isinstance(step, list) else [step]
+    )
+    for each in steps:
         if isinstance(each, SimpleImputer):
             filled = np.asarray(each.statistics_)
             if filled.dtype.kind == "f" and np.isnan(filled).any():

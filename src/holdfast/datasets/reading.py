@@ -8,7 +8,7 @@ from math import isfinite
 
 import numpy as np
 
-from holdfast.datasets.formats.number_words import parse
+from holdfast.datasets.formats.number_words import USUAL, parse
 from holdfast.datasets.formats.options import ReadOptions
 
 
@@ -62,8 +62,8 @@ class Reading:
         """
         given = ReadOptions() if given is None else given
         signs = {}
-        if given.decimal is None and given.thousands is None:
-            signs = {"decimal": self.decimal, "thousands": self.thousands}
+        if given.decimal is None and given.thousands is None:  # a decimal sign says enough of the usual others
+            signs = {"decimal": self.decimal, "thousands": None if self.thousands in USUAL else self.thousands}
         return replace(given, **signs, missing=(*self.missing, *given.missing), columns=columns)
 
     def check(self) -> None:

@@ -148,7 +148,15 @@ def _read(threat: Threat, model, reference, voter: Voter) -> Reading:
     given = fitted_threat(threat, model, reference, voter.feature_names)
     if given.classes is not None:
         raise ValueError("counterfactuals answers for rows of every class: give it a Threat without classes.")
-    return read_for(given, voter)
+    reading = read_for(given, voter)
+    whole = [] if reading.categories is None else [group.name for group in reading.categories.groups if group.whole]
+    if whole:
+        names = "[" + ", ".join(map(repr, whole)) + "]"
+        raise ValueError(
+            f"counterfactuals does not search whole numbers that an encoder reads: give it Threat(frozen={names}) if "
+            f"they stay as they are, or Threat(free={names}) if they may take any value at no cost."
+        )
+    return reading
 
 
 def _answers(

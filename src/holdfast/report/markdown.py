@@ -87,8 +87,8 @@ def counterfactual_lines(summary: dict) -> list[str]:
         f"## What would have to change ({escape(method)})",
         "",
         f"The smallest changes{' within the range of the training rows' if explained['within_data'] else ''}, for "
-        f"{len(explained['rows'])} of {explained['of']} test rows. {explained['closest']} of {explained['answers']} "
-        f"are proven to be the smallest, to {percent(explained['rounding'], 0)}.",
+        f"{len(explained['rows'])} of {explained['of']} test rows{_whole(explained)}. {explained['closest']} of "
+        f"{explained['answers']} are proven to be the smallest, to {percent(explained['rounding'], 0)}.",
     ]
     for title, places in (("The least certain rows", explained["least"]), ("The most certain rows", explained["most"])):
         if not places:
@@ -101,6 +101,15 @@ def counterfactual_lines(summary: dict) -> list[str]:
             single = f" {escape(alone[0].upper() + alone[1:])}." if alone else ""
             lines.append(f"- Row {escape(each['row'])}{named}: {escape(each['sentence'])}.{single}")
     return lines
+
+
+def _whole(explained: dict) -> str:
+    """The columns that stay whole; nothing if there are none."""
+    if not explained["whole"]:
+        return ""
+    names = ", ".join(escape(name) for name in explained["whole"][:8])
+    more = f" and {len(explained['whole']) - 8} more" if len(explained["whole"]) > 8 else ""
+    return f"; whole numbers in {explained.get('whole_in', 'the rows of training')} stay whole ({names}{more})"
 
 
 def _row(name: str, scores: dict, median: str) -> str:

@@ -104,9 +104,9 @@ PIPELINES = {
 }  # fmt: skip
 FITTED = {name: model.fit(*TRAIN) for name, model in PIPELINES.items()}
 THREATS = {
-    "l2": Threat(unit={"age": 5.0}),
-    "linf": Threat(np.inf, unit={"age": 5.0}, frozen=["job"], lower={"age": 0}),
-    "l1": Threat(1, only_up=["months"]),
+    "l2": Threat(unit={"age": 5.0}, frozen=["code"]),
+    "linf": Threat(np.inf, unit={"age": 5.0}, frozen=["code", "job"], lower={"age": 0}),
+    "l1": Threat(1, only_up=["months"], frozen=["code"]),
 }
 
 
@@ -185,7 +185,7 @@ def test_the_voter_tells_which_coordinates_stand_for_a_category():
 @pytest.mark.parametrize("drop", [None, "first", "if_binary"])
 @pytest.mark.parametrize("handle", ["error", "ignore", "infrequent_if_exist"])
 @pytest.mark.parametrize("sparse", [True, False])
-@pytest.mark.filterwarnings("ignore:Found unknown categories")
+@pytest.mark.filterwarnings("ignore:Found unknown categories", "ignore:.*have values that the model was not fitted on")
 def test_every_way_of_one_hot_encoding_is_read(drop, handle, sparse):
     """The fold's image is that of the steps (checked for every row), unknown words included where they are taken."""
     words = OneHotEncoder(
@@ -225,7 +225,12 @@ def test_bins_against_every_bin(encode):
 def test_words_the_model_does_not_know():
     rows = TEST.assign(job="new")
     known, strict = FITTED["one-hot"], make_pipeline(columns(OneHotEncoder()), KNeighborsClassifier(3)).fit(*TRAIN)
-    assert (certify(known, rows, n_jobs=1).adversarial["job"].dropna() == "new").all()
+    with pytest.warns(UserWarning, match="^12 of 12 rows, the first is row 0, .* not fitted on, in 'job':"):
+        found = certify(known, rows, n_jobs=1)
+    assert (found.adversarial["job"].dropna() == "new").all()
+    assert (found.to_frame()["unknown_words"] == 1).all()
+    assert found.to_frame()["gaps_filled"].tolist() == (TEST["income"].isna() * 1).tolist()
+    assert "; 12 rows with unknown words" in repr(found)
     with pytest.raises(ValueError, match="unknown categories"):
         certify(strict, rows)
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from holdfast.certificates.folding.values import as_column, as_number, as_rows, columns_of, key, numeric, unknown
+from holdfast.certificates.folding.values import as_column, as_number, as_rows, columns_of, key, numeric, unknown, words
 from holdfast.certificates.folding.warp import Warp
 from holdfast.certificates.moves import Moves
 
@@ -19,7 +19,7 @@ class Encoding:
 
     The first ``n_columns`` coordinates are the user's columns: their numbers, 0 for words and gaps. Then comes an
     indicator for every column of ``gaps``, and for every column of ``categories`` an indicator for each value and for
-    any other value. Only numbers move: see :meth:`moves`.
+    any other value. Only numbers that no encoder reads move: see :meth:`moves`.
 
     Attributes
     ----------
@@ -55,6 +55,11 @@ class Encoding:
             out[column] = range(start, start + len(values) + 1)
             start += len(values) + 1
         return out
+
+    @cached_property
+    def encoded_numbers(self) -> list[int]:
+        """Columns that an encoder reads, and that hold no words: numbers, True and False, dates."""
+        return [j for j, values in self.categories.items() if not words(values)]
 
     @property
     def size(self) -> int:
@@ -146,11 +151,17 @@ class Encoding:
         return out
 
     def _check_words(self, column, j: int) -> None:
-        """Raise ``ValueError`` for a column of numbers whose categories are words, as after a recoding of yes to 1."""
+        """Raise ``ValueError`` for numbers whose categories are words, as after a recoding of yes to 1; or words for
+        numbers."""
         known = [value for value in self.categories[j] if key(value)[0] == "value"]
         if known and all(isinstance(value, str) for value in known) and numeric(column):
             raise ValueError(
                 f"Column {self.name(j)} holds numbers, but the model was fitted on words there, such as {known[0]!r}."
+            )
+        word = next((value for value in column if isinstance(value, str)), None) if numeric(known) else None
+        if word is not None:
+            raise ValueError(
+                f"Column {self.name(j)} holds words, such as {word!r}, but the model was fitted on numbers."
             )
 
     def numbers(self, column, j: int) -> np.ndarray:
@@ -179,7 +190,9 @@ class Encoding:
                 values, last = self.categories[j], len(self.categories[j])
                 code = rows[:, list(self.indicators[j])].argmax(axis=1)
                 other = list(rows[:, j]) if numeric(values) else [unknown(values)] * len(rows)
-                other = other if given is None else list(given[j])
+                if given is not None:  # a number may have moved
+                    moved = zip(other, given[j], strict=True)
+                    other = [n if numeric(values) and n != as_number(cell) else cell for n, cell in moved]
                 out.append(as_column([values[c] if c < last else other[i] for i, c in enumerate(code)], values))
             elif self.read is None or j in self.read:
                 gap = rows[:, self.gap(j)] > 0 if j in self.gaps else False
@@ -189,7 +202,11 @@ class Encoding:
         return as_rows(out, self.names)
 
     def moves(self, moves: Moves) -> Moves:
-        """Moves of the user's columns as moves of encoded rows, in which categories and indicators are frozen."""
+        """Moves of the user's columns as moves of encoded rows, in which categories and indicators are frozen.
+
+        Columns of :attr:`encoded_numbers` are frozen here, too: what they become is enumerated, or the threat says that
+        they do not move.
+        """
         if self.keeps_rows:
             return moves
         changed: dict[str, Any] = {}
@@ -206,6 +223,9 @@ class Encoding:
         frozen[list(self.categories)] = True
         if self.read is not None:
             frozen[[j for j in range(self.n_columns) if j not in self.read]] = True
+        if moves.integer is not None:
+            whole = changed["integer"] & ~frozen
+            changed["integer"] = whole if whole.any() else None
         return replace(moves, **changed | {"frozen": frozen})
 
     def patterns(self, rows: np.ndarray, moves: Moves) -> list[tuple[np.ndarray, Moves]]:

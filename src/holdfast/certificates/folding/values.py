@@ -56,6 +56,11 @@ def numeric(values) -> bool:
     return bool(present) and all(isinstance(value, Number) for value in present)
 
 
+def words(values) -> bool:
+    """True if all values, but for NaN and None, are strings."""
+    return all(isinstance(_to_python(value), str | bytes) for value in values if key(value)[0] == "value")
+
+
 def unknown(values) -> Any:
     """An example of a value that is none of these, of the same kind (number or string)."""
     if numeric(values):

@@ -9,6 +9,7 @@ from holdfast.datasets.formats.options import ReadOptions
 from holdfast.numerics.formatting import short_name
 
 NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")  # as programs write one
+USUAL = (".", ",", "'", " ")  # between thousands; the last two stand for all of their kind
 _SPACES = "\u00a0\u202f\u2009 "
 _QUOTES = "'\u2019"
 _DECIMAL_COMMA = re.compile(
@@ -95,7 +96,7 @@ def convert_number_words(frame, text_of, separator: str, options: ReadOptions):
         seen += "".join(signed)
     thousands = options.thousands
     if thousands is None:
-        thousands = next((s for s in ".,' " if s != (decimal or ".") and _has_sign(s, seen)), None)
+        thousands = next((s for s in USUAL if s != (decimal or ".") and _has_sign(s, seen)), None)
     if decimal is None and (thousands is not None or any(_has_fractions(frame[name]) for name in floats)):
         decimal = "."
     if not converted:

@@ -4,6 +4,7 @@ import codecs
 import csv
 import gzip
 import re
+import warnings
 
 from holdfast.datasets.formats.number_words import NUMBER, convert_number_words
 from holdfast.datasets.formats.options import ReadOptions
@@ -48,7 +49,32 @@ def read_text(source: Source, options: ReadOptions, max_rows: int):
 
 
 def _read(source: Source, encoding: str, separator: str, options: ReadOptions, max_rows: int, **how) -> tuple:
-    """The table as pandas reads it, and notes."""
+    """The table as pandas reads it, and notes.
+
+    Where rows have more cells than the header has names, pandas would take the first for an index, which shifts all
+    columns; without an index it warns if the last cells are not empty.
+    """
+    pandas = import_pandas()
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", pandas.errors.ParserWarning)
+            return _pieces(source, encoding, separator, options, max_rows, index_col=False, **how), []
+    except pandas.errors.ParserWarning:
+        frame = _pieces(source, encoding, separator, options, max_rows, **how)
+    names = [str(name) for name in frame.index.tolist()]
+    counted = len(names) > 1 and names == [str(row) for row in range(1, len(names) + 1)]
+    named = frame.index.nlevels == 1 and len({*names}) == len(names) and not any(map(NUMBER.fullmatch, names))
+    if not (counted or named):
+        raise ValueError(
+            f"{source.name}: its rows have more cells than its header has names ({len(frame.columns)}): name every "
+            "column."
+        )
+    said = "The header has no name for the first column, which was taken for names of rows, and left out."
+    return frame.reset_index(drop=True), [said]
+
+
+def _pieces(source: Source, encoding: str, separator: str, options: ReadOptions, max_rows: int, **how):
+    """The table, read in pieces."""
     pandas = import_pandas()
     pieces, rows, size = [], 0, 0
     try:
@@ -64,20 +90,7 @@ def _read(source: Source, encoding: str, separator: str, options: ReadOptions, m
         raise ValueError(f"{source.name} is empty.") from empty
     except (pandas.errors.ParserError, csv.Error, EOFError, gzip.BadGzipFile) as broken:
         raise ValueError(f"{source.name} cannot be read as a table: {one_line(broken)}.") from broken
-    frame = pandas.concat(pieces, ignore_index=True)
-    if all(isinstance(piece.index, pandas.RangeIndex) for piece in pieces):
-        return frame, []
-    # Rows have more cells than the header has names: pandas takes the first for an index, which shifts all columns.
-    if pieces[0].index.nlevels == 1 and frame.iloc[:, -1].isna().all():
-        frame, _ = _read(source, encoding, separator, options, max_rows, **how, index_col=False)
-        return frame, ["Each line ends with a separator that the header lacks: it is no column."]
-    names = [str(name) for piece in pieces for name in piece.index]
-    counted = len(names) > 1 and names == [str(row) for row in range(1, len(names) + 1)]
-    if counted or (len(set(names)) == len(names) and not any(map(NUMBER.fullmatch, names))):
-        return frame, ["The header has no name for the first column, which was taken for names of rows, and left out."]
-    raise ValueError(
-        f"{source.name}: its rows have more cells than its header has names ({len(frame.columns)}): name every column."
-    )
+    return pandas.concat(pieces)
 
 
 def _is_mixed(column) -> bool:
@@ -129,7 +142,9 @@ def _separator(source: Source, start: str, cut: bool) -> str:
     lines = [line for line in lines if len(line) <= _MAX_FIELD]
     best, columns = ",", 1
     for separator in ",;\t|":
-        widths = {len(row) for row in csv.reader(lines[: max(1, len(lines) - 1)], delimiter=separator) if row}
-        if len(widths) == 1 and max(widths) > columns:
-            best, columns = separator, max(widths)
+        rows = csv.reader(lines[: max(1, len(lines) - 1)], delimiter=separator)
+        header, *widths = [len(row) for row in rows if row]
+        wide = max(widths, default=header)
+        if {*widths} <= {wide} and header in (wide, wide - 1) and header > columns:  # a row may end with a separator
+            best, columns = separator, header
     return best
