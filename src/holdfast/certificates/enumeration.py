@@ -76,10 +76,8 @@ def _all(voter, reading: Reading, rows, codes, effort: Effort, progress: Progres
         return of_numbers(rows, codes, effort, progress)
     best = _infinite_bounds(rows, codes)
     priced = categories if categories is not None and categories.whole.size else None
-    if priced is not None and not isinstance(
-        moves.norm, LInf
-    ):  # the verdict at one size is not that of the rest at the same size
-        effort = replace(effort, budget=replace(effort.budget, at=None))
+    if priced is not None:
+        effort = replace(effort, budget=replace(effort.budget, at=moves.norm.rest_at(effort.budget.at)))
     for part, owner, places in _blocks(rows) if categories is None else categories.blocks(rows, _PLACES):
         unchanged = np.arange(part.start, part.stop)
         if categories is not None:
@@ -88,7 +86,7 @@ def _all(voter, reading: Reading, rows, codes, effort: Effort, progress: Progres
         owner, places = np.concatenate([unchanged, owner]), np.vstack([rows[part], places])
         price = np.zeros(len(owner))
         if priced is not None:
-            price = priced.price(moves, places - rows[owner]) * _ROUNDED
+            price = priced.price(moves, places - rows[owner]) * (1.0 - 1e-12)
         _over_places(voter, moves, rows, best, owner, places, price, of_numbers, effort)
         if progress is not None:
             progress(part.stop, len(rows))
