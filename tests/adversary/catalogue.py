@@ -3,6 +3,7 @@
 from tests.adversary import (
     audits,
     corners,
+    encoded,
     own_functions,
     readings,
     references,
@@ -25,6 +26,7 @@ def families() -> list[Family]:
         Family("tables: monotone steps", tables.bent, tables.attack, 25),
         Family("tables: kinds of columns", tables.dressed, tables.attack, 20),
         Family("tables: from the file to the row", readings.cases(), readings.attack, 300),
+        Family("tables: numbers under an encoder", encoded.cases, encoded.attack, 60),
         Family("early stops: verdicts", stops.verdicts, stops.attack, 60),
         Family("early stops: budgets", stops.budgets, stops.attack, 40),
         Family("brute force: subsets", subsets.cases, subsets.attack, 150),
