@@ -32,7 +32,10 @@ _CHECKS: dict[str, Callable] = {
     "holdfast.certificates.voting.scikit_learn.fingerprint": lambda *_: None,
     "holdfast.certificates.voting.reference._ask_model": lambda *_: None,
     "holdfast.certificates.voting.reference._ask_labels": lambda *_: None,
-    "holdfast.certificates.certify.confirmed_radii": lambda voter, reading, X, rows, bounds, attacked: bounds.radius,
+    "holdfast.certificates.witnesses.boundary._just_inside": lambda voter, reading, rows, bounds: (
+        rows,
+        np.zeros(len(rows), bool),
+    ),
     "holdfast.certificates.folding.front.Front._check": lambda *_: None,
     "holdfast.models.base.VotingClassifier.validate": lambda self: None,
 }

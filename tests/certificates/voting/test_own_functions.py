@@ -3,17 +3,19 @@
 from types import MethodType
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.compose import ColumnTransformer
 from sklearn.datasets import load_breast_cancer
 from sklearn.decomposition import PCA
 from sklearn.feature_selection import SelectKBest
 from sklearn.frozen import FrozenEstimator
+from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import FeatureUnion, Pipeline, make_pipeline
-from sklearn.preprocessing import FunctionTransformer, Normalizer, PowerTransformer, StandardScaler
+from sklearn.preprocessing import FunctionTransformer, Normalizer, OneHotEncoder, PowerTransformer, StandardScaler
 
 from holdfast import CertifiedKNeighborsClassifier, Threat, certify
 
@@ -172,6 +174,22 @@ def test_a_threshold_that_no_type_shows_is_found_by_predict(monkeypatch, norm, l
     assert said[0].filename == __file__
     assert (found.radius == 0).all()
     np.testing.assert_array_equal(found.prediction, careful(model, NEW))
+
+
+def test_it_is_found_behind_words_and_gaps_too(monkeypatch):
+    table = pd.DataFrame(X[:, :2], columns=["a", "b"]).assign(c=np.where(np.arange(len(X)) % 3 > 0, "high", "low"))
+    table.loc[::7, "a"] = np.nan
+    numbers = make_pipeline(SimpleImputer(), StandardScaler())
+    front = ColumnTransformer([("n", numbers, ["a", "b"]), ("w", OneHotEncoder(handle_unknown="ignore"), ["c"])])
+    model = make_pipeline(front, LogisticRegression()).fit(table, y)
+    rows = table[:30].assign(c=["new", *table["c"][1:30]])
+    threat = Threat(free=["c"])
+    for given in (None, threat):
+        assert (certify(model, rows, threat=given).radius > 0).any()
+    monkeypatch.setattr(Pipeline, "predict", careful)
+    for given in (None, threat):
+        with pytest.warns(UserWarning, match="own predict contradicts"):
+            assert (certify(model, rows, threat=given).radius == 0).all()
 
 
 def test_neighbours_whose_labels_come_from_elsewhere_are_asked_again(monkeypatch):
