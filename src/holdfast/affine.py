@@ -32,6 +32,8 @@ class Affine:
         Magnitude of the constants that cancel on the way (means, centres) in each coordinate of z.
     n_steps : int
         Steps that were composed.
+    n_terms : int
+        Terms of the longest sum on the way; rounding grows with it (Lemma F1).
     """
 
     W: np.ndarray
@@ -39,13 +41,14 @@ class Affine:
     absolute: np.ndarray
     cancellation: np.ndarray
     n_steps: int = 1
+    n_terms: int = 0
 
     @classmethod
     def step(cls, W: np.ndarray, w0: np.ndarray | None = None, cancellation: np.ndarray | None = None) -> "Affine":
         """One step; ``cancellation`` is ``|w0|`` unless more than that cancels."""
         W = np.asarray(W, dtype=np.float64)
         w0 = np.zeros(W.shape[0]) if w0 is None else np.asarray(w0, dtype=np.float64)
-        return cls(W, w0, np.abs(W), np.abs(w0 if cancellation is None else cancellation))
+        return cls(W, w0, np.abs(W), np.abs(w0 if cancellation is None else cancellation), 1, W.shape[1])
 
     @classmethod
     def identity(cls, n: int) -> "Affine":
@@ -80,10 +83,12 @@ class Affine:
             after.absolute @ self.absolute,
             after.cancellation + after.absolute @ (self.cancellation + np.abs(self.w0)),
             self.n_steps + after.n_steps,
+            max(self.n_terms, after.n_terms, len(self.W)),
         )
 
 
 _PASSED = Passed()
+_ROUNDINGS = 4.0  # the step's image and ours err by γ each; folded constants by less than that again
 _SIZES = np.array([1e-3, 1.0, -1e3, 1e6, -1e9])[:, None, None]  # scales of the rows on which a step is checked
 
 
@@ -124,8 +129,8 @@ def _checked(step, map_: Affine, n_in: int) -> Affine:
     """The map, if the step's own ``transform`` agrees with it; else the step is refused.
 
     Rows of several scales around the origin, in units in which every input moves the output by about 1, must agree
-    to 1e-9 of the magnitudes behind each number: a step that clips, centres or computes in single precision does not.
-    A step of a known type is checked once for each of its fitted states.
+    up to rounding (Lemma F1): a step that clips, centres, computes in single precision or is another map by 1e-10
+    does not. A step of a known type is checked once for each of its fitted states.
     """
     if map_.W.shape[1] != n_in:
         raise ValueError(f"{type(step).__name__} takes {map_.W.shape[1]} features, but is given {n_in}.")
@@ -142,14 +147,20 @@ def _checked(step, map_: Affine, n_in: int) -> Affine:
     probe[3:] = (_SIZES * (pattern * np.minimum(unit, 1e290))).reshape(-1, n_in)
     actual = np.asarray(step.transform(with_names(probe.copy(), step)), dtype=np.float64)
     expected = map_(probe)
-    if actual.shape != expected.shape or not (np.abs(actual - expected) <= 1e-9 * map_.magnitudes(probe)).all():
+    allowed = _ROUNDINGS * (max(map_.W.shape) + 8) * 2.0**-53 * map_.magnitudes(probe)
+    if actual.shape != expected.shape or not (np.abs(actual - expected) <= allowed).all():
         raise NotAffine(step, "its transform does not agree with its fitted attributes")
     _PASSED.add(digest)
     return map_
 
 
+def _double(values) -> np.ndarray:
+    """Fitted numbers in double precision, in which the step computes on rows that are."""
+    return np.asarray(values, dtype=np.float64)
+
+
 def _standard(step: StandardScaler, n_in: int) -> Affine:
-    scale = np.ones(n_in) if step.scale_ is None else step.scale_
+    scale = np.ones(n_in) if step.scale_ is None else _double(step.scale_)
     mean = step.mean_ if step.with_mean else np.zeros(n_in)
     return Affine.step(np.diag(1.0 / scale), -mean / scale)
 
@@ -157,11 +168,11 @@ def _standard(step: StandardScaler, n_in: int) -> Affine:
 def _min_max(step: MinMaxScaler, n_in: int) -> Affine:
     if step.clip:
         raise NotAffine(step, "clip=True")
-    return Affine.step(np.diag(step.scale_), step.min_)
+    return Affine.step(np.diag(_double(step.scale_)), step.min_)
 
 
 def _robust(step: RobustScaler, n_in: int) -> Affine:
-    scale = step.scale_ if step.with_scaling else np.ones(n_in)
+    scale = _double(step.scale_) if step.with_scaling else np.ones(n_in)
     centre = step.center_ if step.with_centering else np.zeros(n_in)
     return Affine.step(np.diag(1.0 / scale), -centre / scale)
 
@@ -169,7 +180,7 @@ def _robust(step: RobustScaler, n_in: int) -> Affine:
 def _max_abs(step: MaxAbsScaler, n_in: int) -> Affine:
     if getattr(step, "clip", False):  # a parameter since scikit-learn 1.8
         raise NotAffine(step, "clip=True")
-    return Affine.step(np.diag(1.0 / step.scale_))
+    return Affine.step(np.diag(1.0 / _double(step.scale_)))
 
 
 def _pca(step: PCA, n_in: int) -> Affine:

@@ -18,7 +18,7 @@ class MoveCoordinates:
     G : ndarray of shape (r, s)
     to_input : ndarray of shape (n_free, s)
     lipschitz : float
-        ``t`` with ``‖a_lj‖* ≤ t ‖u_l − u_j‖₂``, as small as is known.
+        ``t`` with ``‖a_lj‖* ≤ t ‖u_l − u_j‖₂``, as small as is known, the error of the map included.
     growth : float
         ``‖ |T| |δ| ‖₂ ≤ growth · ‖δ‖``: how fast the numbers behind a query grow, for rounding errors.
     map_error : float

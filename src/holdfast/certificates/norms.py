@@ -407,4 +407,4 @@ def _euclidean(
         else:
             G, to_input = np.zeros((T.shape[0], 1)), np.zeros((T.shape[1], 1))
     G, to_input = np.ascontiguousarray(G), np.ascontiguousarray(to_input)
-    return MoveCoordinates(G, to_input, _up(top), _up(growth), error * growth)
+    return MoveCoordinates(G, to_input, _up(top + error * growth), _up(growth), error * growth)

@@ -84,12 +84,9 @@ class _Row:
         ends = np.array([self._inner(warp, low[warp.source], high[warp.source]) for warp in warps]).T
         images = np.sort(self.encoding.bend(ends), axis=0)  # two rows; NaN outside of the domain
         for i in self.bent:
-            bottom, top = images[:, i]
-            error = warps[i].map.error(bottom, top)
-            low[self.first + i], high[self.first + i] = bottom - error, top + error
-        for i, (bottom, top) in self.blurred.items():
-            error = warps[i].map.error(bottom, top)
-            low[self.first + i], high[self.first + i] = bottom - error, top + error
+            low[self.first + i], high[self.first + i] = warps[i].map.outwards(*images[:, i])
+        for i, ends in self.blurred.items():
+            low[self.first + i], high[self.first + i] = warps[i].map.outwards(*ends)
         return low, high
 
     @staticmethod
@@ -140,9 +137,11 @@ class _Row:
             slope = abs(warp.weight) * warp.map.slope(float(ends[0]), float(ends[1]))
             if not np.isfinite(slope):
                 return None
-            magnitude = max(abs(low[at]), abs(high[at])) + warp.map.constant
-            errors[at] = 4e-12 * magnitude + 4e-14 * slope * (np.abs(ends).max() + abs(warp.offset))
-            least = 1e-9 * magnitude / size if size > 0 else 1.0  # a map that is flat here
+            rounding = warp.map.error(low[at], high[at])
+            errors[at] = rounding + 4e-14 * slope * (np.abs(ends).max() + abs(warp.offset))
+            # Where a map is flat, its rounding counts for little; where much cancels in it, for half of the size.
+            flat = max(4.0 * rounding, min(1e3 * rounding, 1e-9 * (1.0 + max(abs(low[at]), abs(high[at])))))
+            least = flat / size if size > 0 else 1.0
             unit[at] = max(slope * self.unit[warp.source], least) * lift[warp.source]
         for i in self.blurred:  # it costs nothing to go through such an interval, and there is no more room
             at = self.first + i

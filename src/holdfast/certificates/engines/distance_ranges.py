@@ -46,7 +46,7 @@ def _unchecked_moves(problem: DistanceProblem, queries, inputs, n_jobs, budget: 
     k = problem.n_neighbors or min(_TARGETS, int(np.sum(problem.labels == problem.labels[0])))
     plain = NeighborProblem(
         problem.points, problem.labels, problem.T, k, problem.moves, problem.n_classes, "lowest", problem.scale,
-        problem.absolute, problem.n_steps, shared=False,
+        problem.absolute, problem.n_steps, problem.n_terms, shared=False,
     )  # fmt: skip
     engine = exact_1nn if exact_1nn.handles(plain) else exact_knn
     if not engine.handles(plain):
@@ -68,12 +68,12 @@ class _Reach:
         rows = self.norm.dual_lengths(self.T) + self.norm.dual_error(self.T)
         self.single = rows * (1.0 + 1e-12)  # |(Tδ)_c| ≤ single_c ‖δ‖
         columns = self.norm.absolute_lengths(lengths(self.T.T, p)[None]) if self.T.shape[1] else np.zeros(1)
-        whole = self.spread * (coordinates.lipschitz + coordinates.map_error)
+        whole = self.spread * coordinates.lipschitz
         self.whole = min(float(columns[0]), float(lengths(self.single, p)), whole) * (1.0 + 1e-12)
         self.boxed = problem.moves.boxed
         self.positive, self.negative = np.maximum(self.T, 0.0), np.maximum(-self.T, 0.0)
         self.largest = problem.magnitude()
-        self.kappa = kappa(problem.T.shape[0], problem.T.shape[1], problem.n_steps, shared=False)
+        self.kappa = kappa(*problem.T.shape, problem.n_steps, False, problem.n_terms)
 
 
 class _Query:

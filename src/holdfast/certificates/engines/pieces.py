@@ -34,8 +34,8 @@ def within_reach(
 
     A point farther than ``tH + √((d_(k) + tH)² + κ(S + gH)²)`` is not among the k nearest after any move of length H,
     however rounded, so its rows are not needed inside the horizon; nor are those of a point with
-    ``½d² − H‖a‖* > (½d² + H‖a‖*)_(k) + κ(S + gH)²``, where a is its slope from u (Lemma T5). If a point of another
-    class with ``E^(Q−1) ≥ H`` is among the k nearest, y has the majority, so such points are left out too.
+    ``½d² − H‖a‖* > (½d² + H‖a‖*)_(k) + κ(S + gH)² + 2wH``, where a is its slope from u (Lemma T5). If a point of
+    another class with ``E^(Q−1) ≥ H`` is among the k nearest, y has the majority, so such points are left out too.
     """
     coordinates, k, lipschitz = problem.coordinates, problem.n_neighbors, problem.coordinates.lipschitz
     work = empty_impostors(D.size, problem.slopes.shape[1], problem.rule)
@@ -53,7 +53,9 @@ def within_reach(
     if np.isfinite(far):
         reach = np.flatnonzero(near)
         slope = problem.norm.in_coordinates().dual_lengths(problem.slopes[reach] - u @ coordinates.G) * horizon
-        highest = np.partition(0.5 * D[reach] + slope, k - 1)[k - 1] + 2.0 * slack(rounding, horizon)
+        highest = np.partition(0.5 * D[reach] + slope, k - 1)[k - 1] + 2.0 * (
+            slack(rounding, horizon) + rounding.map_error * horizon
+        )
         reach = reach[wanted[reach] & (0.5 * D[reach] - slope <= highest * (1 + 1e-9))]
     else:
         reach = np.flatnonzero(wanted)

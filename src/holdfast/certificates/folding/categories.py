@@ -192,7 +192,10 @@ def fill_gaps(step: SimpleImputer, table: Table, kinds: Kinds) -> Table:
         raise ReadAgain
     kept = [i for i in range(n) if step.keep_empty_features or key(step.statistics_[i])[0] == "value"]
     filled = Table(
-        table.encoding, Affine(W, map_.w0, absolute, map_.cancellation, map_.n_steps + 1), tuple(words), tuple(gap)
+        table.encoding,
+        Affine(W, map_.w0, absolute, map_.cancellation, map_.n_steps + 1, map_.n_terms),
+        tuple(words),
+        tuple(gap),
     ).take(kept)
     if step.indicator_ is None:
         return filled

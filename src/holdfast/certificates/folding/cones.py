@@ -23,10 +23,10 @@ class Cones:
         self.W, absolute = moves.in_units(before.W), moves.in_units(before.absolute)
         self.norm = moves.free_norm
         coordinates = self.norm.coordinates(self.W, absolute, reduce=True)
-        self.growth, self.lipschitz = coordinates.growth, coordinates.lipschitz + coordinates.map_error
+        self.growth, self.lipschitz = coordinates.growth, coordinates.lipschitz
         U, S, _ = np.linalg.svd(self.W, full_matrices=False) if self.W.size else (np.zeros((1, 1)), np.zeros(1), None)
         self.axes = U, np.maximum(S, 1e-300)
-        self.error = kappa(before.W.shape[0], before.W.shape[1], before.n_steps + 1)
+        self.error = kappa(*before.W.shape, before.n_steps + 1, n_terms=before.n_terms)
 
     def at(self, z: np.ndarray, length: float, size: float) -> "Cones":
         """Set one input: its z, its length and the magnitude of the numbers behind it; returns self."""
@@ -36,7 +36,7 @@ class Cones:
         # ‖P Wδ‖ ≤ σ‖δ‖ for the part across z, and |ẑ·Wδ| ≤ τ‖δ‖ along it.
         across = self.W - np.outer(self.direction, self.direction @ self.W)
         coordinates = self.norm.coordinates(across, np.abs(across), reduce=True)
-        self.across = coordinates.lipschitz + coordinates.map_error
+        self.across = coordinates.lipschitz
         self.along = float(self._slopes(self.direction[None])[0])
         return self
 

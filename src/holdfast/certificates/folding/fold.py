@@ -12,7 +12,7 @@ from holdfast.certificates.folding.encoding import Encoding
 from holdfast.certificates.folding.kinds import Kinds
 from holdfast.certificates.folding.monotone import AgainWithWarps
 from holdfast.certificates.folding.normalizer import unit_rows
-from holdfast.certificates.folding.steps import does_nothing, is_pipeline, through
+from holdfast.certificates.folding.steps import check_precision, does_nothing, is_pipeline, through
 from holdfast.certificates.folding.table import Table
 from holdfast.numerics.own_functions import refuse_own_functions
 
@@ -90,6 +90,7 @@ def fold(steps: Sequence, n_features: int, names: Sequence[str] | None = None) -
         What they are called.
     """
     kinds, steps = Kinds(), list(_flat(steps))
+    check_precision(steps)
     while True:
         categories = {j: tuple(values) for j, values in sorted(kinds.categories.items())}
         gaps = tuple(sorted(kinds.gaps))

@@ -58,7 +58,34 @@ def _affine(step) -> bool:
     return type(step) in AFFINE and not getattr(step, "clip", False) and not isinstance(step, FunctionTransformer)
 
 
+def check_precision(steps: Sequence) -> None:
+    """Refuse a step after which all numbers are in single precision: what follows would compute in it.
+
+    Beside columns in double precision they do no harm: an encoder's numbers are exact, and the table is in double.
+    """
+    for step in steps:
+        if _single(step):
+            raise ValueError(
+                f"After {type(step).__name__} all numbers are float32, so that the steps that follow round to seven "
+                "digits, which a certificate does not allow for: fit the encoder with dtype=numpy.float64."
+            )
+
+
+def _single(step) -> bool:
+    if does_nothing(step) or isinstance(step, str):
+        return False
+    if isinstance(step, Pipeline):
+        return any(_single(inner) for inner in [inner for _, inner in step.steps if not does_nothing(inner)][-1:])
+    if isinstance(step, ColumnTransformer | FeatureUnion):
+        parts = step.transformers_ if isinstance(step, ColumnTransformer) else step.transformer_list
+        kept = [part[1] for part in parts if not (isinstance(part[1], str) and part[1] == "drop")]
+        return bool(kept) and all(_single(part) for part in kept)
+    dtype = getattr(step, "dtype", None)
+    return dtype is not None and np.dtype(dtype).kind == "f" and np.dtype(dtype).itemsize < 8
+
+
 def _pipeline(step: Pipeline, table: Table, kinds: Kinds) -> Table:
+    check_precision([inner for _, inner in step.steps if not does_nothing(inner)][:-1])
     for _, inner in step.steps:
         table = through(inner, table, kinds)
     return table

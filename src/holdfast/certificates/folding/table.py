@@ -1,7 +1,7 @@
 """A table between two steps of a pipeline: columns are affine maps of the encoded row, or words."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from numbers import Number
 
 import numpy as np
@@ -68,7 +68,7 @@ class Table:
         """Some of the columns."""
         at = list(columns)
         m = self.map
-        part = Affine(m.W[at], m.w0[at], m.absolute[at], m.cancellation[at], m.n_steps)
+        part = Affine(m.W[at], m.w0[at], m.absolute[at], m.cancellation[at], m.n_steps, m.n_terms)
         return Table(self.encoding, part, tuple(self.words[i] for i in at), tuple(self.gap[i] for i in at))
 
     def then(self, step: Affine) -> "Table":
@@ -95,14 +95,14 @@ class Table:
                     "categories: put an encoder before it (OneHotEncoder, OrdinalEncoder), in a ColumnTransformer."
                 )
             W[i, word.source] = 1.0
-        numbers = Affine(W, map_.w0, np.maximum(map_.absolute, np.abs(W)), map_.cancellation, map_.n_steps)
+        numbers = replace(map_, W=W, absolute=np.maximum(map_.absolute, np.abs(W)))
         return Table(self.encoding, numbers, (None,) * self.width, self.gap)
 
     def bent(self, warps: Sequence[int], gap: Sequence[int | None]) -> "Table":
         """The columns that are these coordinates of the encoding, and the gaps that make them NaN."""
         first = self.encoding.size - len(self.encoding.warps)
         W = np.eye(self.encoding.size)[[first + i for i in warps]]
-        step = Affine(W, np.zeros(len(W)), W.copy(), np.zeros(len(W)), self.map.n_steps + 1)
+        step = Affine(W, np.zeros(len(W)), W.copy(), np.zeros(len(W)), self.map.n_steps + 1, self.map.n_terms)
         return Table(self.encoding, step, (None,) * len(W), tuple(gap))
 
     def sources(self, column: int) -> list[int]:
@@ -136,6 +136,7 @@ def side_by_side(tables: Sequence[Table], encoding: Encoding) -> Table:
         np.vstack([m.absolute for m in maps]),
         np.concatenate([m.cancellation for m in maps]),
         max(m.n_steps for m in maps),
+        max(m.n_terms for m in maps),
     )
     words, gap = (tuple(x for t in tables for x in getattr(t, name)) for name in ("words", "gap"))
     return Table(encoding, joined, words, gap)

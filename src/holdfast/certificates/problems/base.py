@@ -61,8 +61,8 @@ class Problem(ABC):
     moves : Moves
         Which δ are possible, and how they are measured.
     n_classes : int
-    n_steps : int
-        Affine steps behind T, for the rounding bound.
+    n_steps, n_terms : int
+        Affine steps behind T, and terms of the longest sum in them, for the rounding bound.
     """
 
     T: np.ndarray
@@ -70,6 +70,7 @@ class Problem(ABC):
     moves: Moves
     n_classes: int
     n_steps: int
+    n_terms: int
 
     @abstractmethod
     def vote(self, queries: np.ndarray) -> np.ndarray:

@@ -32,7 +32,7 @@ class DistanceProblem(Problem):
         Whether a vote counts one over its distance. A voter at distance 0 outvotes all others.
     outlier : int
         The answer where no point is within reach.
-    moves, scale, absolute, n_steps
+    moves, scale, absolute, n_steps, n_terms
         As for :class:`~holdfast.certificates.problems.NeighborProblem`.
     """
 
@@ -49,6 +49,7 @@ class DistanceProblem(Problem):
     scale: float = 0.0
     absolute: np.ndarray = field(default_factory=lambda: np.empty(0))
     n_steps: int = 1
+    n_terms: int = 0
 
     def __post_init__(self):
         if not self.absolute.size:

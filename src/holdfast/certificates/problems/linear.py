@@ -23,8 +23,8 @@ class LinearProblem(Problem):
         Magnitudes behind T; by default ``|T|``.
     cancellation : ndarray of shape (n_classes,)
         Magnitudes of constants behind each score, for the rounding bound.
-    n_steps : int
-        Affine steps behind the scores.
+    n_steps, n_terms : int
+        Affine steps behind the scores, and terms of the longest sum in them.
     """
 
     T: np.ndarray
@@ -32,6 +32,7 @@ class LinearProblem(Problem):
     absolute: np.ndarray = field(default_factory=lambda: np.empty(0))
     cancellation: np.ndarray = field(default_factory=lambda: np.empty(0))
     n_steps: int = 1
+    n_terms: int = 0
 
     def __post_init__(self):
         if not self.absolute.size:

@@ -36,7 +36,7 @@ class NeighborProblem(Problem):
     scale : float
         Magnitude of other terms that cancel when u is computed from an input (means of scalers, say), for the rounding
         bound.
-    absolute, n_steps
+    absolute, n_steps, n_terms
         As for :class:`~holdfast.certificates.problems.Problem`; by default ``|T|`` and one step.
     shared : bool
         Whether the model votes with these very points, and not with points it has mapped by itself.
@@ -65,6 +65,7 @@ class NeighborProblem(Problem):
     scale: float = 0.0
     absolute: np.ndarray = field(default_factory=lambda: np.empty(0))
     n_steps: int = 1
+    n_terms: int = 0
     shared: bool = True
     goal: int | None = None
     goal_votes: int | None = None

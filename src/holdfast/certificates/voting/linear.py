@@ -39,8 +39,9 @@ class LinearVoter(Voter):
     def problem(self, map_: Affine, moves: Moves) -> LinearProblem:
         """The vote, for inputs that ``map_`` takes to scores."""
         return LinearProblem(
-            T=map_.W, moves=moves, absolute=map_.absolute, cancellation=map_.cancellation, n_steps=map_.n_steps
-        )
+            T=map_.W, moves=moves, absolute=map_.absolute, cancellation=map_.cancellation, n_steps=map_.n_steps,
+            n_terms=map_.n_terms,
+        )  # fmt: skip
 
     def opponents(self, queries: np.ndarray, codes: np.ndarray, n_jobs: int | None) -> Iterator[np.ndarray]:
         """Scores with another class a little ahead: the runners-up one after the other."""
@@ -67,15 +68,17 @@ def read_linear(model, last, steps: Fold, n_features: int, reference) -> LinearV
     weights = last.coef_.toarray() if hasattr(last.coef_, "toarray") else last.coef_  # sparse after sparsify()
     W = np.atleast_2d(np.asarray(weights, dtype=np.float64))
     b = np.broadcast_to(np.asarray(last.intercept_, dtype=np.float64), len(W))
-    # libsvm sums over support vectors: the rounding depends on their magnitudes, not on those of the sum.
-    absolute = np.abs(W) if not isinstance(last, SVC) else np.abs(last.dual_coef_) @ np.abs(last.support_vectors_)
+    # libsvm sums over support vectors: the rounding depends on their magnitudes and number, not on those of the sum.
+    absolute, n_terms = np.abs(W), W.shape[1]
+    if isinstance(last, SVC):
+        absolute, n_terms = np.abs(last.dual_coef_) @ np.abs(last.support_vectors_), sum(last.support_vectors_.shape)
     _check_scores(last, W, b, absolute)
     if len(W) == 1 and len(classes) == 2:  # one score: the second class where it is positive
         W, b = np.vstack([np.zeros_like(W), W]), np.append(0.0, b)
         absolute = np.vstack([np.zeros_like(absolute), absolute])
     if len(W) != len(classes):
         raise TypeError(f"{type(last).__name__} with {len(W)} scores for {len(classes)} classes cannot be certified.")
-    scores = Affine(W, b, absolute, np.abs(b))
+    scores = Affine(W, b, absolute, np.abs(b), 1, n_terms)
     return LinearVoter(model, steps.then(scores), classes, n_features)
 
 

@@ -83,6 +83,7 @@ class NeighborVoter(Voter):
             scale=map_.scale + self.scale,
             absolute=map_.absolute,
             n_steps=map_.n_steps,
+            n_terms=map_.n_terms,
             shared=self.shared,
         )
 

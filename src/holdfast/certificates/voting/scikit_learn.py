@@ -52,7 +52,7 @@ class DistanceVoter(Voter):
         """The vote, for inputs that ``map_`` takes to the points."""
         return DistanceProblem(
             self.points, self.codes, map_.W, len(self.classes), self.n_neighbors, self.within, self.p, self.weighted,
-            self.outlier, moves, map_.scale + self.scale, map_.absolute, map_.n_steps,
+            self.outlier, moves, map_.scale + self.scale, map_.absolute, map_.n_steps, map_.n_terms,
         )  # fmt: skip
 
     def opponents(self, queries: np.ndarray, codes: np.ndarray, n_jobs: int | None) -> Iterator[np.ndarray]:
