@@ -198,7 +198,9 @@ def _function(step: FunctionTransformer, n_in: int) -> Affine:
 
 
 def _components(step, n_in: int) -> Affine:
-    return Affine.step(np.atleast_2d(np.asarray(step.components_, dtype=np.float64)))
+    W = step.components_
+    W = W.toarray() if hasattr(W, "toarray") else W  # those of SparseRandomProjection
+    return Affine.step(np.atleast_2d(np.asarray(W, dtype=np.float64)))
 
 
 # Exact type -> reader of its fitted attributes. One line here is all a new affine step needs.
