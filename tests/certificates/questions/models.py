@@ -157,8 +157,13 @@ RULES: dict[str, dict[str, Callable]] = {
         "logistic": LogisticRegression,
     },
 }
-# Chains and rules that no certificate is given for.
-REFUSED = {("normalizer", "distances"), ("standard, normalizer, metric", "distances")}
+# Chains and rules that no certificate is given for; questions and rules: all rows within a radius take no reference.
+REFUSED = {
+    ("normalizer", "distances"),
+    ("standard, normalizer, metric", "distances"),
+    ("near data", "within"),
+    ("within data", "within"),
+}
 
 
 # Limits on moves, by the numbers of columns; those of words are for tables that have them.
