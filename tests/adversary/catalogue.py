@@ -1,6 +1,6 @@
 """Every family of attack, with its size for ``make attack``."""
 
-from tests.adversary import corners, references, repeats, stops, subsets, tables, witnesses
+from tests.adversary import answers, corners, references, repeats, stops, subsets, tables, witnesses
 from tests.adversary.families import Family
 from tests.adversary.setups import attack_setup, by_distance, setups
 
@@ -15,6 +15,8 @@ def families() -> list[Family]:
         Family("tables: kinds of columns", tables.dressed, tables.attack, 20),
         Family("early stops: verdicts", stops.verdicts, stops.attack, 60),
         Family("early stops: budgets", stops.budgets, stops.attack, 40),
+        Family("counterfactuals: affine steps and Normalizer", answers.straight, answers.attack, 40),
+        Family("counterfactuals: monotone steps", answers.bent, answers.attack, 40),
         Family("brute force: subsets", subsets.cases, subsets.attack, 150),
         Family("brute force: tolerated labels", subsets.label_cases, subsets.attack_labels, 200),
         Family("reference: wrong", references.cases, references.attack, 200),
