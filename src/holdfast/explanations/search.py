@@ -6,7 +6,7 @@ import numpy as np
 
 from holdfast.certificates.bracket import Bracket
 from holdfast.certificates.certificate import meet
-from holdfast.certificates.voting import LinearVoter, NeighborVoter
+from holdfast.certificates.voting import DistanceVoter, LinearVoter, NeighborVoter
 from holdfast.explanations.cells import in_cell
 from holdfast.explanations.linear_targets import largest_score
 from holdfast.explanations.one_class import WithoutMajority, with_majority
@@ -220,14 +220,14 @@ def _aims(question: Question, rows, codes, targets, start) -> np.ndarray:
     if there.size:
         aims[there] = voter.predict(start[there])
     for t in np.flatnonzero(anyone & ~np.isfinite(start).all(axis=1)):
-        if isinstance(voter, LinearVoter):
-            score = voter.fold(rows[t : t + 1])[0]
-            score[codes[t]] = -np.inf
-            aims[t] = int(np.argmax(score))
-        else:
+        if isinstance(voter, NeighborVoter | DistanceVoter):
             distance = ((voter.points - voter.fold(rows[t : t + 1])) ** 2).sum(axis=1)
             distance[voter.codes == codes[t]] = np.inf
             aims[t] = voter.codes[np.argmin(distance)]
+        else:
+            score = voter.fold(rows[t : t + 1])[0]
+            score[codes[t]] = -np.inf
+            aims[t] = int(np.argmax(score))
     return aims
 
 
