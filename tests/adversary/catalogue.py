@@ -1,6 +1,7 @@
 """Every family of attack, with its size for ``make attack``."""
 
 from tests.adversary import (
+    answers,
     audits,
     corners,
     encoded,
@@ -29,6 +30,8 @@ def families() -> list[Family]:
         Family("tables: numbers under an encoder", encoded.cases, encoded.attack, 60),
         Family("early stops: verdicts", stops.verdicts, stops.attack, 60),
         Family("early stops: budgets", stops.budgets, stops.attack, 40),
+        Family("counterfactuals: affine steps and Normalizer", answers.straight, answers.attack, 40),
+        Family("counterfactuals: monotone steps", answers.bent, answers.attack, 40),
         Family("brute force: subsets", subsets.cases, subsets.attack, 150),
         Family("brute force: tolerated labels", subsets.label_cases, subsets.attack_labels, 200),
         Family("reference: wrong", references.cases, references.attack, 200),

@@ -19,6 +19,7 @@ from sklearn.preprocessing import (
     RobustScaler,
     StandardScaler,
 )
+from sklearn.random_projection import SparseRandomProjection
 from sklearn.tree import DecisionTreeClassifier
 
 from holdfast import (
@@ -58,6 +59,7 @@ STEPS = {
     "pca": [StandardScaler(), PCA(6)],
     "whitened pca": [StandardScaler(), PCA(6, whiten=True)],
     "svd": [MinMaxScaler(), TruncatedSVD(5)],
+    "sparse projection": [StandardScaler(), SparseRandomProjection(6, random_state=0)],
     "lda": [StandardScaler(), LinearDiscriminantAnalysis()],
     "selected": [StandardScaler(), SelectKBest(k=7)],
     "nothing": ["passthrough", FunctionTransformer(), StandardScaler(with_mean=False)],

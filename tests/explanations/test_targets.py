@@ -3,13 +3,23 @@
 from itertools import pairwise
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.optimize import linprog
+from sklearn.compose import ColumnTransformer
 from sklearn.datasets import load_breast_cancer, load_iris
+from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import (
+    FunctionTransformer,
+    KBinsDiscretizer,
+    MinMaxScaler,
+    OneHotEncoder,
+    PowerTransformer,
+    StandardScaler,
+)
 
 from holdfast import CertifiedKNeighborsClassifier, Euclidean, Threat, certify, counterfactuals
 
@@ -185,3 +195,65 @@ def test_what_cannot_be_asked_is_refused():
     ):
         with pytest.raises(ValueError, match=words):
             counterfactuals(model, ROWS[:8], **options)
+
+
+@pytest.mark.parametrize(
+    "chain", [PowerTransformer(), MinMaxScaler((0, 0.5), clip=True), KBinsDiscretizer(4, strategy="uniform")]
+)
+@pytest.mark.parametrize("options", [{"target": 2}, {"slack": 0.05}], ids=str)
+def test_behind_a_monotone_step_the_bound_is_that_of_any_change(chain, options):
+    """Lemma K3: rows of an affine map of the features would call answers impossible that are there."""
+    model = make_pipeline(chain, LogisticRegression(max_iter=500)).fit(X, y)
+    found = counterfactuals(model, ROWS, reference=(X, y), near_data=False, **options)
+    radius, slack = certify(model, ROWS).radius, options.get("slack", 0.0)
+    already = found.status == "already"
+    assert (found.lower_bound <= np.minimum(radius + slack, found.size) * (1 + 1e-12))[~already].all()
+    assert (found.lower_bound >= np.minimum(radius, found.size))[~already].all()
+    assert found.valid.mean() > 0.9
+
+
+def test_a_place_with_another_class_bounds_no_third_class():
+    """A word that changes reaches class 1 at once, where it does not hold; class 2 is held nearer."""
+    frame = pd.DataFrame({"a": [0.0, 1.0, 2.0, 3.0] * 3, "w": ["p"] * 6 + ["q"] * 6})
+    model = make_pipeline(
+        ColumnTransformer([("w", OneHotEncoder(), ["w"]), ("n", "passthrough", ["a"])]), LogisticRegression()
+    )
+    model.fit(frame, [0, 1, 2] * 4)
+    model[-1].coef_ = np.array([[9.0, 0.0, 0.0], [0.0, 0.0, 1.0], [0.0, 0.3, 2.0]])  # scores of p, q, a
+    model[-1].intercept_ = np.array([0.0, 0.0, -0.5])
+    row = pd.DataFrame({"a": [0.1], "w": ["p"]})
+    threat = Threat(np.inf, free={"w": ["p", "q"]})
+    found = counterfactuals(model, row, threat=threat, slack=0.5, near_data=False, rounding=0.0)
+    assert found.lower_bound[0] <= 0.6  # a = 0.7 and q: class 2 from a = 0.2 on
+    assert found.size[0] >= found.lower_bound[0]
+
+
+def test_a_vote_by_distance_that_nothing_changes_is_answered():
+    """One feature, three classes, and no change in sight: the nearest point of another class says where to walk."""
+    points, labels = np.array([[0.0], [0.1], [0.2], [5.0], [5.1], [9.0]]), [2, 2, 2, 0, 0, 1]
+    model = KNeighborsClassifier(3, weights="distance").fit(points, labels)
+    threat = Threat(lower=-0.1, upper=2.6)
+    found = counterfactuals(model, points[:2], threat=threat, reference=(points, labels), near_data=False)
+    assert (found.lower_bound <= found.size).all()
+
+
+def test_arrays_behind_a_function():
+    model = make_pipeline(FunctionTransformer(np.log1p), LogisticRegression(max_iter=500)).fit(X, y)
+    found = counterfactuals(model, ROWS, 2, reference=(X, y))
+    assert found.points.dtype == np.float64
+    assert (model.predict(found.points[found.valid]) == 2).all()
+    listed = counterfactuals(model, ROWS.tolist(), 2, reference=(X, y))
+    np.testing.assert_array_equal(listed.points, found.points)
+
+
+def test_gaps_of_the_reference_are_no_zeros():
+    """Values stay within the range of the data, and a gap is no value: class 0 would be reached far below it."""
+    data = X + 5.0
+    data[::7, 2] = np.nan
+    model = make_pipeline(SimpleImputer(), LogisticRegression(max_iter=500)).fit(data, y)
+    row, least = np.array([[11.0, 8.0, 9.5, 6.5]]), np.nanmin(data[:, 2])
+    found = counterfactuals(model, row, 0, threat=Threat(frozen=[0, 1, 3]), reference=(data, y))
+    assert not found.valid.any() or found.points[0, 2] >= least
+    model[-1].intercept_ = model[-1].intercept_ - [8.0, 0.0, 0.0]  # now only below the range
+    found = counterfactuals(model, row, 0, threat=Threat(frozen=[0, 1, 3]), reference=(data, y))
+    assert not found.valid.any()

@@ -39,6 +39,8 @@ def shortest(norm: "Norm", A: np.ndarray, b: np.ndarray, down: np.ndarray, up: n
     down, up : ndarrays of shape (n,)
         The room of each coordinate; infinite where it has no limit.
     """
+    if not A.shape[1]:  # nothing moves, of which a program has nothing to say
+        return Shortest(None, np.zeros(len(b)), np.zeros(0))
     # Rows of length 1: the tolerances of the solvers are absolute.
     scale = np.linalg.norm(A, axis=1)
     scale = np.where(scale > 0, scale, 1.0)

@@ -27,7 +27,7 @@ def in_cell(question: Question, rows: np.ndarray, around: np.ndarray, aims: np.n
     """
     voter = question.voter
     out = np.full(rows.shape, np.nan)
-    if not isinstance(voter, NeighborVoter) or voter.fold.after is not None:
+    if not isinstance(voter, NeighborVoter) or not voter.fold.affine:
         return out
     there = np.flatnonzero(np.isfinite(around).all(axis=1))
     if not there.size:

@@ -96,8 +96,8 @@ def counterfactuals(
     -----
     For two classes, or without a target, the bound is the certified radius. A given class among several is exact for
     one neighbour, prototypes, centroids and linear models, and for several neighbours as far as the search goes (Lemma
-    K2); behind a Normalizer or a monotone step the bound is that of any change. With ``slack`` the bound is the radius
-    plus the slack (Lemma K1).
+    K2); behind a Normalizer or a monotone step the bound is that of any change (Lemma K3), but for one neighbour. With
+    ``slack`` the bound is the radius plus the slack (Lemma K1), or better.
 
     Examples
     --------
@@ -217,7 +217,7 @@ def _question(
     boxed = moves.lower is not None or moves.upper is not None
     distance = near_data_of(voter, moves, data) if near is True and data is not None else None
     if data is not None and near is not False and (near or not boxed):
-        moves = within_data(moves, data)
+        moves = within_data(moves, data, voter.encoding)
     return Question(voter, moves, effort, float(slack), noise, distance)
 
 
@@ -228,7 +228,7 @@ def _result(
     n = len(answers)
     points = np.stack([each.points for each in answers], axis=1).reshape(-1, rows.shape[1])
     row = np.repeat(np.arange(len(rows)), n)
-    table = as_table(points, X, row, voter)
+    table = as_table(points, rows, X, row, voter)
     has_point = np.isfinite(points).all(axis=1)
     answer = np.full(len(points), ANY)
     if has_point.any():
@@ -237,7 +237,7 @@ def _result(
     right = has_point & np.where(wanted == ANY, answer != predicted, answer == wanted)
     if (has_point & ~right).any():
         points[has_point & ~right] = np.nan
-        table = as_table(points, X, row, voter)
+        table = as_table(points, rows, X, row, voter)
     size = question.sizes(points, rows[row])
     lower = np.minimum(np.stack([each.lower for each in answers], axis=1).ravel(), size)
     labels = voter.classes.astype(object)

@@ -12,8 +12,9 @@ from holdfast.explanations.question import Question
 def largest_score(question: Question, rows: np.ndarray, target: int) -> tuple[np.ndarray, np.ndarray]:
     """``min ‖δ‖ : (T_c − T_j) · δ ≥ s_j − s_c + slack ‖T_c − T_j‖*`` for every class j ≠ c.
 
-    One polyhedron (Lemma R2 for every pair of classes). The point is proposed a little beyond every row, by twice the
-    rounding of the scores (Lemma F5); the bound counts that rounding against itself.
+    One polyhedron (Lemma R2 for every pair of classes, Lemma K3), where all steps are affine. The point is proposed a
+    little beyond every row, by twice the rounding of the scores (Lemma F5); the bound counts that rounding against
+    itself.
 
     Returns
     -------

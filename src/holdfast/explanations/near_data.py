@@ -6,6 +6,7 @@ import numpy as np
 from sklearn.neighbors import NearestNeighbors
 from sklearn.utils import check_array
 
+from holdfast.certificates.folding import Encoding
 from holdfast.certificates.moves import Moves
 from holdfast.certificates.voting import NeighborVoter, Voter
 from holdfast.certificates.voting.registry import inner_model
@@ -63,9 +64,12 @@ def near_data(voter: Voter, moves: Moves, rows: np.ndarray) -> NearData:
     return NearData(place, search, float(np.quantile(own, _SHARE)))
 
 
-def within_data(moves: Moves, rows: np.ndarray) -> Moves:
+def within_data(moves: Moves, rows: np.ndarray, encoding: Encoding) -> Moves:
     """The moves, confined to the range that each feature has in the reference rows; a row outside may stay there."""
     low, high = rows.min(axis=0), rows.max(axis=0)
+    for j in encoding.gaps:  # rows have the number 0 in a gap
+        known = rows[rows[:, encoding.gap(j)] == 0, j]
+        low[j], high[j] = known.min(initial=np.inf), known.max(initial=-np.inf)
     if moves.lower is not None:
         low = np.maximum(low, moves.lower)
     if moves.upper is not None:

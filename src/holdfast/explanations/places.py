@@ -35,7 +35,7 @@ def places(
                 # Where frozen features stay, the nearest of the data is not the data any more: by the size of the move.
                 order = np.argsort((((moved - rows[t]) / unit) ** 2).sum(axis=1), kind="stable")[:count]
                 inputs[: order.size, t] = moved[order]
-        elif isinstance(voter, NeighborVoter) and voter.fold.after is None:
+        elif isinstance(voter, NeighborVoter) and voter.fold.affine:
             _map_back(question, rows, at, voter.points[voter.codes == aim], inputs)
     yield from inputs
 

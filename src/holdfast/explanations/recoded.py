@@ -42,13 +42,18 @@ def find_recoded(
 
 @dataclass
 class _Places:
-    """Rows that rows can become: whose they are, their answers, what is asked of them, how many features may change."""
+    """Rows that rows can become: whose they are, their answers, what is asked of them, how many features may change.
+
+    ``reached``: any other class is asked for, and the place has one. It is the only one looked for from there, and so
+    a bound on its answers is none on those of a third class (Lemma K3).
+    """
 
     owner: np.ndarray
     rows: np.ndarray
     codes: np.ndarray
     targets: np.ndarray
     left: np.ndarray
+    reached: np.ndarray
 
     def at(self, chosen: np.ndarray) -> "_Places":
         return replace(self, **{name: value[chosen] for name, value in vars(self).items()})
@@ -68,10 +73,10 @@ def _places(out: Answers, owner: np.ndarray, rows: np.ndarray, categories: Categ
     owner, rows, spent = owner[allowed], rows[allowed], spent[allowed]
     codes = out.question.voter.predict(rows) if len(rows) else np.empty(0, np.int64)
     wanted, before = out.targets[owner], out.codes[owner]
-    # Where another class is seen at once, any other class has been reached: stay there.
-    targets = np.where((wanted == ANY) & (codes != before), codes, wanted)
+    reached = (wanted == ANY) & (codes != before)
+    targets = np.where(reached, codes, wanted)
     order = np.argsort(spent, kind="stable")
-    return _Places(owner, rows, codes, targets, max_features - spent).at(order)
+    return _Places(owner, rows, codes, targets, max_features - spent, reached).at(order)
 
 
 def _over_places(out: Answers, places: _Places, reference) -> None:
@@ -102,7 +107,7 @@ def _over_places(out: Answers, places: _Places, reference) -> None:
             at = tried[places.left[tried] == left]
             chosen = places.at(at)
             closest = find_sparse(question, chosen.rows, chosen.codes, chosen.targets, reference, int(left))
-            bounds[at] = np.maximum(bounds[at], closest.lower)
+            bounds[at] = np.where(chosen.reached, bounds[at], np.maximum(bounds[at], closest.lower))
             closer = closest.size < out.size[chosen.owner]
             t = chosen.owner[closer]
             out.points[t], out.size[t] = closest.points[closer], closest.size[closer]

@@ -6,7 +6,7 @@ import numpy as np
 
 from holdfast.certificates.bracket import Bracket
 from holdfast.certificates.certificate import meet
-from holdfast.certificates.voting import LinearVoter, NeighborVoter
+from holdfast.certificates.voting import DistanceVoter, LinearVoter, NeighborVoter
 from holdfast.explanations.cells import in_cell
 from holdfast.explanations.linear_targets import largest_score
 from holdfast.explanations.one_class import WithoutMajority, with_majority
@@ -122,12 +122,13 @@ def _raise_bound(answers: Answers, at: np.ndarray, radius: np.ndarray) -> None:
     which of whole numbers it is not.
     """
     question = answers.question
-    slack = question.slack if question.moves.integer is None else 0.0
-    answers.lower[at] = np.maximum(answers.lower[at], radius + slack)
+    if question.slack > 0 and question.moves.integer is None:
+        radius = (radius + question.slack) * (1.0 - 1e-15)
+    answers.lower[at] = np.maximum(answers.lower[at], radius)
 
 
 def _take_bracket(answers: Answers, at: np.ndarray, bracket: Bracket, start: np.ndarray) -> None:
-    """Bounds and witnesses of the certificate: an answer is a change, so the radius bounds it."""
+    """Bounds and witnesses of the certificate: an answer is a change, so the radius bounds it (Lemma K3)."""
     question = answers.question
     _raise_bound(answers, at, bracket.radius)
     start[at] = bracket.adversarial
@@ -136,10 +137,10 @@ def _take_bracket(answers: Answers, at: np.ndarray, bracket: Bracket, start: np.
 
 
 def _linear(answers: Answers) -> None:
-    """Linear models, where several classes or a slack make one polyhedron for each class."""
+    """Linear models behind affine steps, where several classes or a slack make one polyhedron for each class."""
     question = answers.question
     voter = question.voter
-    if not isinstance(voter, LinearVoter) or voter.fold.after is not None:
+    if not isinstance(voter, LinearVoter) or not voter.fold.affine:
         return
     if question.slack == 0 and len(voter.classes) == 2:
         return  # the certificate has said it all
@@ -158,7 +159,7 @@ def _linear(answers: Answers) -> None:
 
 
 def _one_class(answers: Answers, start: np.ndarray) -> None:
-    """Neighbours, one of several classes asked for."""
+    """Neighbours, one of several classes asked for: against the rest, and behind affine steps by pieces (Lemma K2)."""
     question = answers.question
     voter = question.voter
     if not isinstance(voter, NeighborVoter) or len(voter.classes) == 2:
@@ -174,7 +175,7 @@ def _one_class(answers: Answers, start: np.ndarray) -> None:
         majority = with_majority(question, answers.rows[at], int(target))
         answers.offer(at, majority.adversarial)
         start[at] = np.where(np.isfinite(majority.adversarial), majority.adversarial, start[at])
-        if voter.fold.after is not None or voter.encoding.warps:
+        if not voter.fold.affine:
             continue
         minority = WithoutMajority(question, answers.rows[at], int(target))
         for t, row in enumerate(at):
@@ -216,7 +217,7 @@ def _aims(question: Question, rows, codes, targets, start) -> np.ndarray:
     if there.size:
         aims[there] = voter.predict(start[there])
     for t in np.flatnonzero(anyone & ~np.isfinite(start).all(axis=1)):
-        if isinstance(voter, NeighborVoter):
+        if isinstance(voter, NeighborVoter | DistanceVoter):
             distance = ((voter.points - voter.fold(rows[t : t + 1])) ** 2).sum(axis=1)
             distance[voter.codes == codes[t]] = np.inf
             aims[t] = voter.codes[np.argmin(distance)]

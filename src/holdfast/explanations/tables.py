@@ -41,16 +41,15 @@ def _flat(named) -> list:
     return list(named) if isinstance(named, Mapping) else np.atleast_1d(np.asarray(named, dtype=object)).tolist()
 
 
-def as_table(points: np.ndarray, X, row: np.ndarray, voter: Voter):
+def as_table(points: np.ndarray, rows: np.ndarray, X, row: np.ndarray, voter: Voter):
     """Points as an array, or as a data frame with the columns of X and, for each point, the index of its row.
 
     Columns of whole numbers or of True and False stay so if every value allows it. Words are those of the row; where
-    there is no point all is NaN.
+    there is no point all is NaN. ``rows`` are those of X, encoded.
     """
     if not voter.encoding.keeps_rows:
-        if hasattr(X, "iloc"):
-            return _decoded(points, X.iloc[row], voter)
-        return _decoded(points, (X if isinstance(X, np.ndarray) else np.asarray(X, dtype=object))[row], voter)
+        given = X.iloc[row] if hasattr(X, "iloc") else np.asarray(X, dtype=object)[row]
+        return _decoded(points, rows[row], given, voter)
     if not hasattr(X, "columns"):
         return points
     from pandas import DataFrame  # installed: X is one of its frames
@@ -69,14 +68,15 @@ def _with_kinds(frame, X):
     return frame
 
 
-def _decoded(points: np.ndarray, rows, voter: Voter):
+def _decoded(points: np.ndarray, encoded: np.ndarray, rows, voter: Voter):
     """Encoded points in the form of the rows; missing ones are NaN in every column."""
     missing = ~np.isfinite(points).all(axis=1)
-    given = voter.as_given(np.where(missing[:, None], voter.check_rows(rows), points), rows)
+    given = voter.as_given(np.where(missing[:, None], encoded, points), rows)
     if missing.any():
-        given = given.astype(object)
+        is_frame = hasattr(given, "iloc")
+        given = given.astype(object) if is_frame else given  # an array of numbers stays one
         given[missing] = np.nan
-        given = given.infer_objects() if hasattr(given, "iloc") else given
+        given = given.infer_objects() if is_frame else given
     return _with_kinds(given, rows) if hasattr(given, "iloc") and hasattr(rows, "dtypes") else given
 
 

@@ -187,3 +187,22 @@ def test_s2_behind_a_normalizer_at_a_right_angle():
             squared = sum((Fraction(a) - Fraction(b)) ** 2 for a, b in zip(row.tolist(), x.tolist(), strict=True))
             broken += squared < Fraction(certificate.radius[0]) ** 2
     assert broken == 0
+
+
+def test_s2_and_s3_where_nothing_moves_nothing_changes():
+    """Without a warning of numpy, too."""
+    X = np.array([[1.0, 2.0], [2.0, 1.0], [1.0, 3.0], [3.0, 1.0]])
+    model = make_pipeline(Normalizer(), LogisticRegression()).fit(X, [0, 1, 0, 1])
+    with pytest.warns(UserWarning, match="lets nothing move"):
+        found = certify(model, X, frozen=[0, 1])
+    assert np.isinf(found.radius).all()
+
+
+def test_s3_a_row_on_the_boundary_has_no_radius_though_its_slope_is_zero():
+    """Class 1 has the score of class 0 at (0, 1), and more in every other direction."""
+    model = make_pipeline(Normalizer(), LogisticRegression()).fit([[0.0, 1.0], [1.0, 0.0]] * 3, [0, 1] * 3)
+    model[-1].coef_, model[-1].intercept_ = np.array([[0.0, -1.0]]), np.array([1.0])
+    row = np.array([[0.0, 1.0]])
+    assert model.predict(row)[0] == 0
+    assert model.predict([[1e-3, 1.0]])[0] == 1
+    assert certify(model, row).radius[0] == 0

@@ -88,3 +88,18 @@ def test_the_certificate_holds(model, data, norm):
 def test_one_point_or_one_row_per_class_is_exact_in_every_norm(name, norm):
     model, data = FITTED[name]
     assert certify(model, data[0][::5], norm=norm).exact.all()
+
+
+def test_classes_that_were_renamed_are_refused():
+    """Codes of answers are found in classes_ by bisection."""
+    for last in (LogisticRegression(max_iter=1000), KNeighborsClassifier(3), NearestCentroid()):
+        model = make_pipeline(StandardScaler(), last).fit(*DATA)
+        model[-1].classes_ = np.array(["z", "x", "y"])
+        with pytest.raises(ValueError, match="not in increasing order, as fit leaves it: 'z', 'x', 'y'"):
+            certify(model, DATA[0][:2])
+
+
+def test_distances_that_overflow_are_refused():
+    model = KNeighborsClassifier(3, weights="distance").fit(DATA[0] * 1e150, DATA[1])
+    with pytest.raises(ValueError, match="to the power 2 overflow: put a scaler before the model"):
+        certify(model, DATA[0][:2] * 1e150)

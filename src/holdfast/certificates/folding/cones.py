@@ -64,8 +64,9 @@ class Cones:
 
     def _allowance(self, A: np.ndarray, c: np.ndarray, error: np.ndarray, reach: np.ndarray) -> np.ndarray:
         """By how much rounding may move ``a·z' − c‖z'‖`` for moves up to ``reach``."""
-        far = self.length + self.lipschitz * reach
-        behind = self.error * (self.size + self.growth * reach)
+        # Where nothing moves z, the reach is infinite.
+        far = self.length + (self.lipschitz * reach if self.lipschitz else 0.0)
+        behind = self.error * (self.size + (self.growth * reach if self.growth else 0.0))
         return error * far + 4.0 * (np.linalg.norm(A, axis=1) + np.abs(c)) * behind
 
     def _convex(self, A, c, inner, error, refine: bool) -> np.ndarray:
@@ -100,7 +101,8 @@ class Cones:
             constant = 2.0 * gap * h
             inside = np.maximum(first**2 - 4.0 * (2.0 * slope * t - weight * s**2) * constant, 0.0)
             below = first + np.sqrt(inside)
-            return np.divide(2.0 * constant, below, out=np.full(len(gap), np.inf), where=below > 0)
+            met = np.divide(2.0 * constant, below, out=np.full(len(gap), np.inf), where=below > 0)
+            return np.where(gap > 0, met, 0.0)
 
         gap = np.maximum(c * self.length - inner, 0.0)
         free = np.minimum(root(gap), self.reach())

@@ -64,6 +64,11 @@ class Fold:
         return X if self.encoding is None else self.encoding.refreshed(X)
 
     @property
+    def affine(self) -> bool:
+        """True if a move δ of a row moves its image by Wδ, with no normalisation and no monotone map (Lemma K3)."""
+        return self.after is None and not (self.encoding is not None and self.encoding.warps)
+
+    @property
     def last(self) -> Affine:
         """The affine map that ends in the space of the vote."""
         return self.before if self.after is None else self.after

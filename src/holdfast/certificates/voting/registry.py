@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import replace
 
+import numpy as np
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegressionCV, RidgeClassifierCV
 from sklearn.neighbors import KNeighborsClassifier, NearestCentroid, RadiusNeighborsClassifier
@@ -48,6 +49,7 @@ def voter_for(model, reference=None) -> Voter:
     n_columns = int(getattr(model, "n_features_in_", last.n_features_in_))
     for accepts, read in READERS:
         if accepts(last):
+            _check_order(last)
             chain = fold(steps, n_columns, getattr(model, "feature_names_in_", None))
             front = Front(model, steps, chain)
             if reference is not None and not front.encoding.keeps_rows:
@@ -94,6 +96,16 @@ def inner_model(model):
         refuse_foreign_class(model, "model.best_estimator_")
         return inner_model(model.best_estimator_)
     return model
+
+
+def _check_order(last) -> None:
+    """Refuse classes that were renamed after fit: codes of answers are found in ``classes_`` by bisection."""
+    classes = getattr(last, "classes_", None)
+    if isinstance(classes, np.ndarray) and classes.ndim == 1 and (classes[1:] <= classes[:-1]).any():
+        raise ValueError(
+            f"classes_ of {type(last).__name__} is not in increasing order, as fit leaves it: "
+            f"{', '.join(map(repr, classes[:10].tolist()))}. Fit the model again, with the new labels."
+        )
 
 
 def _steps(model) -> list:

@@ -138,7 +138,7 @@ def _compare_distances(last, points: np.ndarray, mapped: np.ndarray, p: float, s
     """Refuse a model whose own distances, for a sample of its points, are not those that are certified."""
     problem = DistanceProblem(mapped, np.zeros(len(mapped), np.int64), np.eye(mapped.shape[1]), 1, 1, p=p)
     largest = 2.0 * max(float(np.abs(mapped).max()), 1e-300)
-    if np.isfinite(p) and mapped.shape[1] * largest**p > _LARGEST:
+    if np.isfinite(p) and p * np.log(largest) + np.log(mapped.shape[1]) > np.log(_LARGEST):
         raise ValueError(
             f"Differences of up to {largest:.3g} to the power {p:g} overflow: put a scaler before the model."
         )

@@ -61,8 +61,7 @@ def answer_changes(
 def _rounding_safe(voter: Voter, problem: Problem, rows: np.ndarray, codes: np.ndarray) -> np.ndarray:
     """True for each row whose answer no rounding of the model changes: its certified radius is above 0 (Lemma F2)."""
     unlimited = not (problem.moves.confined or problem.moves.frozen is not None)  # a limit could be why nothing changes
-    affine = voter.fold.after is None and not voter.encoding.warps
-    if not (unlimited and affine and isinstance(problem, NeighborProblem)):
+    if not (unlimited and voter.fold.affine and isinstance(problem, NeighborProblem)):
         return np.zeros(len(rows), dtype=bool)
     bounds = solve(problem, voter.fold(rows), codes, rows, fast=True, budget=Budget(), n_jobs=1, memory=_MEMORY)
     return bounds.lower > 0

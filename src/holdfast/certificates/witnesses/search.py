@@ -103,7 +103,7 @@ def _endpoints(
 ) -> list[np.ndarray]:
     """Rows to walk to, a few for each row: near opponents, and beyond the moves ``delta`` where these are estimates."""
     ends = list(_opponents_in_input(voter, moves, rows, codes, effort.n_jobs))
-    if voter.encoding.warps or voter.fold.after is not None or isinstance(voter, DistanceVoter):
+    if not voter.fold.affine or isinstance(voter, DistanceVoter):
         ends += [moves.enforce(rows + stretch * delta, rows) for stretch in (*_STRETCHES, _FAR_STRETCH)]
     if voter.fold.after is not None:
         ends += _beyond_tangent_moves(voter, problem, moves, rows, codes, effort)
@@ -161,9 +161,8 @@ def _walk_to(
 ) -> np.ndarray:
     """Witnesses on the segments from rows to ``ends``, each checked; NaN where there is none."""
     simple = moves.integer is None and moves.relations is None
-    affine = voter.fold.after is None and not voter.encoding.warps
     slow_predict = many_points or not voter.encoding.keeps_rows
-    if slow_predict and simple and affine and isinstance(voter, NeighborVoter):
+    if slow_predict and simple and voter.fold.affine and isinstance(voter, NeighborVoter):
         walked = walk(voter, rows, codes, ends, moves.lengths, effort.n_jobs)
     elif effort.budget.at is not None:
         walked = _within(voter, problem, moves, rows, codes, ends, effort.budget.at)
