@@ -20,7 +20,7 @@ from sklearn.model_selection import train_test_split
 from sklearn.preprocessing import Normalizer, StandardScaler
 
 from holdfast import LMNN, CertifiedKNeighborsClassifier, Euclidean, Perturbation
-from holdfast.attacks import adversarial_move, margins
+from holdfast.paper import adversarial_move, margins
 
 X, y = load_breast_cancer(return_X_y=True)
 X_train, X_test, y_train, y_test = train_test_split(X, y, test_size=0.3, random_state=0, stratify=y)

@@ -22,7 +22,7 @@ from sklearn.preprocessing import StandardScaler
 
 from holdfast import LMNN, CertifiedKNeighborsClassifier, Perturbation, certify
 from holdfast.certificates import CertifiedAccuracy
-from holdfast.search import PerturbationSearchCV
+from holdfast.paper import PerturbationSearchCV
 
 X, y = load_breast_cancer(return_X_y=True)
 X_train, X_test, y_train, y_test = train_test_split(X, y, test_size=0.4, random_state=0, stratify=y)

@@ -37,8 +37,8 @@ from holdfast import (
     ProxyNCA,
     SpectralNormLMNN,
 )
+from holdfast.learn.learner import largest_tau
 from holdfast.learn.solvers import ProjectedGradient
-from holdfast.search.margins import largest_tau
 
 RESULTS = Path(__file__).with_name("results") / "defaults.csv"
 _PEER_SECONDS = 300.0  # after which a peer is given up

@@ -24,9 +24,8 @@ from benchmarks.frontier.data import development_round
 from benchmarks.frontier.methods import logistic_regression
 from benchmarks.yang.store import write
 from holdfast import LMNN, MultiPass, RobustClassifierCV
-from holdfast.learn import Perturbation
+from holdfast.learn import MetricLearner, Perturbation
 from holdfast.learn.spaces import components_of_factor
-from holdfast.learners import MetricLearner
 from holdfast.models.pruning import prune
 from holdfast.search.families import FAMILIES, Facts, Family, Recipe
 from holdfast.search.families.base import draw_loss, neighbor_heads

@@ -6,8 +6,8 @@ import numpy as np
 from sklearn.preprocessing import StandardScaler, normalize
 
 from holdfast import LMNN, Perturbation, load_dataset
-from holdfast.backends import ObjectiveLike
 from holdfast.learn import Factors, Space, knn_triplets
+from holdfast.learn.objective import Objective
 from holdfast.learn.solvers import LBFGS, ProjectedGradient, Solver
 
 SETS = (
@@ -21,7 +21,7 @@ MAX_ROWS = 3_000  # of a data set; larger ones are cut
 class Unscaled(LMNN):
     """LMNN over factors L of the metric as they are."""
 
-    def make_space(self, solver: Solver, objective: ObjectiveLike) -> Space:
+    def make_space(self, solver: Solver, objective: Objective) -> Space:
         """Factors without a preconditioner."""
         return Factors() if solver.supports(Factors) else super().make_space(solver, objective)
 

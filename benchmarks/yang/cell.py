@@ -20,9 +20,8 @@ from benchmarks.yang.methods import METHODS
 from benchmarks.yang.protocol import Round, make_round
 from benchmarks.yang.selection import tune
 from holdfast import CertifiedKNeighborsClassifier, CertifiedPrototypeClassifier
-from holdfast.attacks.move import margins
-from holdfast.learners import MetricLearner
-from holdfast.search import g_mean
+from holdfast.learn import MetricLearner
+from holdfast.paper import g_mean, margins
 
 RADII = (0.0, 0.01, 0.02, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5)
 PACKAGES = ("holdfast", "numpy", "scipy", "scikit-learn", "numba")

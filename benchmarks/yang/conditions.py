@@ -6,7 +6,7 @@ import numpy as np
 
 from benchmarks.yang.protocol import Round
 from benchmarks.yang.seeds import generator
-from holdfast.attacks.move import adversarial_move
+from holdfast.paper import adversarial_move
 
 N_NOISY = 10_000  # test rows are repeated, with new noise, until there are at least this many
 KINDS = ("clean", "isotropic", "anisotropic", "adversarial")

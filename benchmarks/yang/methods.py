@@ -17,16 +17,16 @@ from holdfast import (
     ProxyNCA,
     SpectralNormLMNN,
 )
+from holdfast.learn import MetricLearner
 from holdfast.learn.solvers import LBFGS, ProjectedGradient
-from holdfast.learners import MetricLearner
-from holdfast.search import Ranges
+from holdfast.paper import Ranges, default_ranges
 
 
 @dataclass(frozen=True)
 class Method:
     """A learner, and the score its parameters are selected by.
 
-    Parameters are searched in the learner's ``default_ranges()``, which are the paper's
+    Parameters are searched in the learner's ``default_ranges``, which are the paper's
     ranges, or for DRIFT and AML (the paper names no ranges) a small grid.
 
     Attributes
@@ -85,5 +85,5 @@ def learner_for(method: Method, facts: Facts) -> MetricLearner:
 def space_for(method: Method, facts: Facts) -> Ranges | None:
     """The ranges to search; None for the learner's own."""
     if isinstance(method.learner, ProxyNCA) and facts.split == "thirds":  # credit
-        return {**method.learner.default_ranges(), "n_proxies": [1, 3, 5, 10, 20]}
+        return {**default_ranges(method.learner), "n_proxies": [1, 3, 5, 10, 20]}
     return None

@@ -12,8 +12,8 @@ from benchmarks.yang.protocol import Round
 from benchmarks.yang.seeds import seed
 from holdfast import Euclidean
 from holdfast.certificates import CertifiedAccuracy
-from holdfast.learners import MetricLearner
-from holdfast.search import PerturbationSearchCV
+from holdfast.learn import MetricLearner
+from holdfast.paper import PerturbationSearchCV
 
 Folds = list[tuple[np.ndarray, np.ndarray]]
 

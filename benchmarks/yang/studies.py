@@ -16,10 +16,9 @@ from benchmarks.yang.seconds import seconds
 from benchmarks.yang.store import load
 from benchmarks.yang.toy import SETS, run
 from holdfast import LMNN, CertifiedKNeighborsClassifier, FixedMetric, Perturbation
-from holdfast.bound import generalization_bound
-from holdfast.learn import Triplets, knn_triplets
+from holdfast.learn import Triplets, adversarial_margins, knn_triplets
 from holdfast.learn.solvers import LBFGS, ProjectedGradient, Solver
-from holdfast.search import adversarial_margins
+from holdfast.paper import generalization_bound
 
 #: Mean margins the paper prints for its toy examples.
 TOY_PUBLISHED = {

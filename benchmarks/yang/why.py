@@ -26,9 +26,9 @@ from holdfast import (
     ProxyNCA,
     SpectralNormLMNN,
 )
+from holdfast.learn import MetricLearner
 from holdfast.learn.solvers import LBFGS, PrimalDual, ProjectedGradient
-from holdfast.learners import MetricLearner
-from holdfast.search import g_mean
+from holdfast.paper import g_mean
 
 _CONDITIONS = (CLEAN, Condition("isotropic", 5), Condition("anisotropic", 5), Condition("adversarial", 0.2))
 Named = Iterator[tuple[str, MetricLearner]]

@@ -3,7 +3,7 @@
 The flow: ``learn`` turns labels into triplets (point i should be nearer to j than to l), a metric M into three numbers
 per triplet, and partial derivatives in them back into a gradient; terms are functions of those numbers (pull, push,
 perturbation) or of M; an objective is their weighted sum; a solver minimises it over a space; the result is a metric.
-``learners`` are the named recipes, each a scikit-learn transformer.
+Learners are the named recipes, each a scikit-learn transformer; ``paper`` has what only the paper's experiments need.
 
 ``models`` vote under a metric; ``certificates`` bound from below, and ``attacks`` from above, the smallest move of an
 input that changes a prediction; ``explanations`` are the closest rows with another answer; ``search`` tunes; ``audit``
@@ -25,22 +25,22 @@ if TYPE_CHECKING:  # for type checkers and editors; the same names as in _NAMES,
     from holdfast.certificates.threat import Threat as Threat
     from holdfast.datasets import load_dataset as load_dataset
     from holdfast.explanations.counterfactuals import counterfactuals as counterfactuals
+    from holdfast.learn import LMNN as LMNN
+    from holdfast.learn import SCML as SCML
+    from holdfast.learn import CappedTraceLMNN as CappedTraceLMNN
+    from holdfast.learn import Euclidean as Euclidean
+    from holdfast.learn import FixedMetric as FixedMetric
+    from holdfast.learn import LogDetLMNN as LogDetLMNN
+    from holdfast.learn import MarginLVQ as MarginLVQ
+    from holdfast.learn import MultiPass as MultiPass
     from holdfast.learn import Perturbation as Perturbation
-    from holdfast.learners import AML as AML
-    from holdfast.learners import DRIFT as DRIFT
-    from holdfast.learners import LMNN as LMNN
-    from holdfast.learners import SCML as SCML
-    from holdfast.learners import CappedTraceLMNN as CappedTraceLMNN
-    from holdfast.learners import Euclidean as Euclidean
-    from holdfast.learners import FixedMetric as FixedMetric
-    from holdfast.learners import LogDetLMNN as LogDetLMNN
-    from holdfast.learners import MarginLVQ as MarginLVQ
-    from holdfast.learners import MultiPass as MultiPass
-    from holdfast.learners import ProxyNCA as ProxyNCA
-    from holdfast.learners import Reduced as Reduced
-    from holdfast.learners import SpectralNormLMNN as SpectralNormLMNN
+    from holdfast.learn import ProxyNCA as ProxyNCA
+    from holdfast.learn import Reduced as Reduced
+    from holdfast.learn import SpectralNormLMNN as SpectralNormLMNN
     from holdfast.models import CertifiedKNeighborsClassifier as CertifiedKNeighborsClassifier
     from holdfast.models import CertifiedPrototypeClassifier as CertifiedPrototypeClassifier
+    from holdfast.paper import AML as AML
+    from holdfast.paper import DRIFT as DRIFT
     from holdfast.persistence.load import load as load
     from holdfast.persistence.save import save as save
     from holdfast.search import RobustClassifierCV as RobustClassifierCV
@@ -55,12 +55,12 @@ _NAMES = {  # module: public names it defines
     "certificates.threat": ["Threat"],
     "datasets": ["load_dataset"],
     "explanations.counterfactuals": ["counterfactuals"],
-    "learn": ["Perturbation"],
-    "learners": [
-        "AML", "DRIFT", "LMNN", "SCML", "CappedTraceLMNN", "Euclidean", "FixedMetric", "LogDetLMNN", "MarginLVQ",
-        "MultiPass", "ProxyNCA", "Reduced", "SpectralNormLMNN",
+    "learn": [
+        "LMNN", "SCML", "CappedTraceLMNN", "Euclidean", "FixedMetric", "LogDetLMNN", "MarginLVQ", "MultiPass",
+        "Perturbation", "ProxyNCA", "Reduced", "SpectralNormLMNN",
     ],
     "models": ["CertifiedKNeighborsClassifier", "CertifiedPrototypeClassifier"],
+    "paper": ["AML", "DRIFT"],
     "persistence.load": ["load"],
     "persistence.save": ["save"],
     "search": ["RobustClassifierCV"],

@@ -21,7 +21,7 @@ from holdfast import (
     SpectralNormLMNN,
     poisoning_tolerance,
 )
-from holdfast.learners.regularised import RegularisedLMNN
+from holdfast.learn.lmnn import RegularisedLMNN
 
 LEARNERS = {
     "LMNN": LMNN(),

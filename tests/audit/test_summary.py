@@ -95,7 +95,7 @@ def test_histograms_count_every_row(summary, audit_result):
 
 def test_margins_are_those_of_the_paper(audit_result):
     """Folded into standard deviations by hand: scaled rows, scaled metric."""
-    from holdfast.attacks import margins
+    from holdfast.paper import margins
 
     model = audit_result.models["robust"]
     found = input_margins(

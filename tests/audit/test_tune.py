@@ -8,7 +8,8 @@ from sklearn.preprocessing import StandardScaler
 from holdfast import LMNN, CertifiedKNeighborsClassifier, RobustClassifierCV, Threat
 from holdfast.audit.tune import PlainLMNN, label, tuned, untuned, weighing
 from holdfast.certificates import CertifiedAccuracy
-from holdfast.search import FAMILIES, PerturbationSearchCV
+from holdfast.paper import PerturbationSearchCV
+from holdfast.search import FAMILIES
 
 
 @pytest.fixture(scope="module")

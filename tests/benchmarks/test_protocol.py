@@ -11,8 +11,8 @@ from benchmarks.yang.protocol import make_round, standardiser
 from benchmarks.yang.selection import tune, tuning_parts
 from benchmarks.yang.sets import SETS
 from holdfast import LMNN, CertifiedKNeighborsClassifier
-from holdfast.attacks.move import margins
 from holdfast.certificates import CertifiedAccuracy
+from holdfast.paper import margins
 
 
 @pytest.mark.parametrize("name", ["iris", "wine", "wdbc"])

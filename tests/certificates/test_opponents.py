@@ -9,7 +9,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from holdfast import LMNN, CertifiedKNeighborsClassifier, certify
-from tests.attacks.adapters import art_classifier, foolbox_model
+from tests.certificates.adapters import art_classifier, foolbox_model
 from tests.sizes import FULL
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # theirs

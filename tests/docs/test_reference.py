@@ -14,13 +14,7 @@ from tests.docs.pages import DOCS
 
 INDEX = (DOCS / "api" / "index.md").read_text(encoding="utf-8")
 LISTED = set(re.findall(r"^   ~?(holdfast\.[\w.]+)$", INDEX, re.MULTILINE))
-INTERNAL = {
-    "cli",
-    "backends",
-    "numerics",
-    "base",
-    "_core",
-}  # the program, and what other folders stand on: may change without notice
+INTERNAL = {"cli", "numerics", "base", "_core"}  # the program, and what others stand on: may change without notice
 PACKAGES = [f"holdfast.{m.name}" for m in pkgutil.iter_modules(holdfast.__path__) if m.ispkg and m.name not in INTERNAL]
 PACKAGES.append("holdfast.learn.solvers")
 

@@ -13,8 +13,7 @@ from sklearn.preprocessing import Normalizer, StandardScaler, normalize
 
 from holdfast import AML, DRIFT, LMNN, Perturbation, Reduced
 from holdfast.learn import Pull, Push, knn_triplets
-from holdfast.learners.aml import _geometric_mean
-from holdfast.learners.expected_objective import ExpectedObjective
+from holdfast.paper.learners import ExpectedObjective, _geometric_mean
 
 
 @pytest.fixture(scope="module")

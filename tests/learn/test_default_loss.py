@@ -4,8 +4,7 @@ from sklearn.datasets import load_wine, make_classification
 from sklearn.preprocessing import StandardScaler, normalize
 
 from holdfast import LMNN, CappedTraceLMNN, CertifiedKNeighborsClassifier, Perturbation, Reduced
-from holdfast.learn import knn_triplets
-from holdfast.learners import PoorMetricWarning
+from holdfast.learn import PoorMetricWarning, knn_triplets
 
 
 @pytest.fixture(scope="module")

@@ -1,4 +1,4 @@
-"""Contract of every learner exported by holdfast.learners: a new one is tested before it has a test."""
+"""Contract of every learner exported by holdfast.learn and holdfast.paper: a new one is tested before it has a test."""
 
 import inspect
 import pickle
@@ -15,12 +15,12 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import holdfast
-from holdfast import learners
-from holdfast.learners import MetricLearner
+from holdfast import learn, paper
+from holdfast.learn import MetricLearner
 
 LEARNERS = [
     value
-    for _, value in sorted(vars(learners).items())
+    for _, value in sorted((vars(learn) | vars(paper)).items())
     if inspect.isclass(value) and issubclass(value, MetricLearner) and not inspect.isabstract(value)
 ]
 every_learner = pytest.mark.parametrize("Learner", LEARNERS)
@@ -181,7 +181,7 @@ def test_a_warm_start_is_a_set_of_parameters(Learner, data):
 
 
 def test_abstract_learners_cannot_be_made():
-    for abstract in (MetricLearner, learners.TripletLearner, learners.TermLearner):
+    for abstract in (MetricLearner, learn.TripletLearner, learn.TermLearner):
         with pytest.raises(TypeError, match="abstract"):
             abstract()
 
@@ -190,7 +190,7 @@ def test_a_subclass_inherits_the_ranges():
     class Mine(holdfast.LMNN):
         """LMNN by another name."""
 
-    assert set(Mine(perturbation=holdfast.Perturbation()).default_ranges()) == {
+    assert set(paper.default_ranges(Mine(perturbation=holdfast.Perturbation()))) == {
         "mu",
         "perturbation__tau",
         "perturbation__weight",

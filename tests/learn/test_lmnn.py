@@ -77,7 +77,7 @@ def test_no_perturbation_equals_a_vanishing_one(wine):
 
 
 def test_the_loss_enlarges_the_margin(wine):
-    from holdfast.attacks import margins
+    from holdfast.paper import margins
 
     X, y = wine
     train, test = np.arange(0, 178, 2), np.arange(1, 178, 2)

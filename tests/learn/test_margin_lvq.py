@@ -10,9 +10,9 @@ from sklearn.model_selection import train_test_split
 from sklearn.preprocessing import Normalizer, StandardScaler
 
 from holdfast import CertifiedPrototypeClassifier, MarginLVQ, certify
+from holdfast.learn.margin_lvq import _SmoothedErrors
 from holdfast.learn.margins import PrototypeMargins
 from holdfast.learn.solvers import LBFGS, AcceleratedProximalGradient, StochasticLBFGS
-from holdfast.learners.margin_lvq import _SmoothedErrors
 
 
 @pytest.fixture(scope="module")

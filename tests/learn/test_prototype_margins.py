@@ -6,8 +6,8 @@ from scipy.optimize import approx_fprime
 from scipy.spatial.distance import cdist
 
 from holdfast import CertifiedPrototypeClassifier
+from holdfast.learn import MetricLearner
 from holdfast.learn.margins import PrototypeMargins, _distances
-from holdfast.learners import MetricLearner
 
 NORMS = {2: 2, np.inf: 1, 1: np.inf}  # of moves, and the dual
 

@@ -11,8 +11,9 @@ from sklearn.preprocessing import StandardScaler, normalize
 
 from holdfast import CertifiedPrototypeClassifier, Perturbation, ProxyNCA
 from holdfast.learn import ProxyGeometry, ProxySoftmax, adversarial_margin
+from holdfast.learn.proxy_nca import ProxyLoss
+from holdfast.learn.rows import Kept
 from holdfast.learn.solvers import ProjectedGradient
-from holdfast.learners.proxy_loss import ProxyLoss
 
 LABELS = np.array([0, 0, 1, 1, 2, 2])
 
@@ -34,8 +35,8 @@ def problem(seed=0):
 @pytest.mark.parametrize("loss", [None, Perturbation(tau=1.5, weight=3.0)])
 def test_gradients(loss, unit, B):
     rng, X, y, A, M = problem()
-    function = ProxyLoss(ProxySoftmax(0.7), loss, unit, len(X))
-    with ProxyGeometry(X, y, LABELS, B) as geometry:
+    function = ProxyLoss(ProxySoftmax(0.7), loss, unit, len(X), B)
+    with Kept(ProxyGeometry(X, y, LABELS, B)) as geometry:
         _, GM, GA = function(geometry, M, A)
         for _ in range(4):
             D, E = rng.normal(size=(4, 4)), rng.normal(size=A.shape)
@@ -61,7 +62,7 @@ def test_the_loss_is_as_stated():
         sides.add(r > 0)
         expected += weight * (max(tau**2 - r**2, 0) if r > 0 else tau**2 + r**2)
     assert sides == {True, False}
-    with ProxyGeometry(X, y, LABELS) as geometry:
+    with Kept(ProxyGeometry(X, y, LABELS)) as geometry:
         value = ProxyLoss(ProxySoftmax(T), Perturbation(tau, weight), False, len(X))(geometry, M, A)[0]
     assert value == pytest.approx(expected / len(X), rel=1e-8)
 

@@ -8,8 +8,8 @@ from sklearn.preprocessing import StandardScaler, normalize
 from holdfast import LMNN, SCML, CappedTraceLMNN, LogDetLMNN, Perturbation, SpectralNormLMNN
 from holdfast.learn import Pull, Push, adversarial_margin, knn_triplets
 from holdfast.learn.objective import Objective
+from holdfast.learn.safeguards import Validation, divide, held_out
 from holdfast.learn.solvers import ProjectedGradient
-from holdfast.learners.validation import Validation, divide, held_out
 
 LEARNERS = [
     LMNN(mu=0.5, perturbation=None),

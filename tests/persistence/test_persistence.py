@@ -207,7 +207,7 @@ def test_an_array_that_claims_a_terabyte(path):
         ("builtins", "eval", "TypeNode"),
         ("subprocess", "Popen", "ObjectNode"),
         ("sklearn.linear_model._perceptron", "Perceptron", "ObjectNode"),
-        ("holdfast.learners.lmnn", "os", "ObjectNode"),
+        ("holdfast.learn.lmnn", "os", "ObjectNode"),
         ("builtins", "str", "MethodNode"),
         ("numpy", "ndarray", "ConstructorFromReduceNode"),
         ("numpy", "ndarray", "OperatorFuncNode"),

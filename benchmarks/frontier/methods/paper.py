@@ -1,7 +1,7 @@
 """LMNN, LMNN-PL and PNCA-PL tuned as in the paper, for the larger sets; UCI sets have the rows of benchmarks/yang."""
 
 from holdfast import LMNN, Perturbation, ProxyNCA, certify
-from holdfast.search import PerturbationSearchCV
+from holdfast.paper import PerturbationSearchCV
 
 _DRAWS = 10  # the paper has 50: five times as long
 

@@ -8,7 +8,7 @@ from sklearn.pipeline import Pipeline
 
 from holdfast.audit.accuracy import median
 from holdfast.certificates.voting import NeighborVoter, voter_for
-from holdfast.learners import Euclidean
+from holdfast.learn import Euclidean
 from holdfast.numerics.formatting import short_name, significant
 from holdfast.numerics.frames import with_names
 from holdfast.report.model_metrics import input_margins, input_metric

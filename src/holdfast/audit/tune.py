@@ -11,8 +11,7 @@ from sklearn.preprocessing import StandardScaler
 
 from holdfast.audit.progress import StageProgress, no_progress
 from holdfast.certificates.threat import Threat
-from holdfast.learn import Perturbation
-from holdfast.learners import LMNN
+from holdfast.learn import LMNN, Perturbation
 from holdfast.models import CertifiedKNeighborsClassifier
 from holdfast.numerics.threads import n_threads
 from holdfast.parameters import check_count, check_number

@@ -5,7 +5,7 @@ import warnings
 
 import numpy as np
 
-from holdfast.backends import certified_by_blocks
+from holdfast.base.collections import certified_by_blocks
 from holdfast.certificates.bracket import Bracket, Progress
 from holdfast.certificates.certificate import Certificate
 from holdfast.certificates.effort import Effort

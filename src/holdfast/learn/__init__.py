@@ -1,11 +1,24 @@
 """Learning a metric: triplets, three numbers each, terms of these, an objective, and its minimum over a space."""
 
 from holdfast.learn.geometry import TripletGeometry as TripletGeometry
+from holdfast.learn.learner import MetricLearner as MetricLearner
+from holdfast.learn.learner import Precomputed as Precomputed
+from holdfast.learn.learner import TermLearner as TermLearner
+from holdfast.learn.learner import TripletLearner as TripletLearner
+from holdfast.learn.learner import adversarial_margins as adversarial_margins
+from holdfast.learn.lmnn import LMNN as LMNN
+from holdfast.learn.lmnn import CappedTraceLMNN as CappedTraceLMNN
+from holdfast.learn.lmnn import LogDetLMNN as LogDetLMNN
+from holdfast.learn.lmnn import SpectralNormLMNN as SpectralNormLMNN
+from holdfast.learn.margin_lvq import MarginLVQ as MarginLVQ
 from holdfast.learn.margins import adversarial_margin as adversarial_margin
 from holdfast.learn.margins import closest_adversarial as closest_adversarial
 from holdfast.learn.margins import slope_matrix as slope_matrix
 from holdfast.learn.objective import Objective as Objective
 from holdfast.learn.proxy_nca import ProxyGeometry as ProxyGeometry
+from holdfast.learn.proxy_nca import ProxyNCA as ProxyNCA
+from holdfast.learn.safeguards import PoorMetricWarning as PoorMetricWarning
+from holdfast.learn.scml import SCML as SCML
 from holdfast.learn.scml import local_bases as local_bases
 from holdfast.learn.scml import triplet_bases as triplet_bases
 from holdfast.learn.spaces import BasisWeights as BasisWeights
@@ -35,3 +48,7 @@ from holdfast.learn.terms import SpectralNorm as SpectralNorm
 from holdfast.learn.terms import SquaredFrobenius as SquaredFrobenius
 from holdfast.learn.terms import Trace as Trace
 from holdfast.learn.terms import TripletTerm as TripletTerm
+from holdfast.learn.wrappers import Euclidean as Euclidean
+from holdfast.learn.wrappers import FixedMetric as FixedMetric
+from holdfast.learn.wrappers import MultiPass as MultiPass
+from holdfast.learn.wrappers import Reduced as Reduced

@@ -280,12 +280,14 @@ class TripletGeometry:
             for U, A, out in products:
                 np.matmul(U[rows], A, out=out[rows])
 
-        def square(rows: slice) -> None:
-            pair_squares(self._YC, slope.pairs.indptr, slope.pairs.second, slope.form, rows.start, rows.stop)
-
         self.workers.map(multiply, self._rows)
-        if (slope := self._slope) is not None:
-            self.workers.map(square, slope.blocks)
+        if self._slope is not None:
+            pairs, form = self._slope.pairs, self._slope.form
+
+            def square(rows: slice) -> None:
+                pair_squares(self._YC, pairs.indptr, pairs.second, form, rows.start, rows.stop)
+
+            self.workers.map(square, self._slope.blocks)
 
     def distances(self, block: AnchorBlock) -> np.ndarray:
         """Compute ``d²_M`` of the pairs of a block; returns the array of all pairs."""

@@ -7,11 +7,11 @@ from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from holdfast.backends import by_blocks, is_dask
+from holdfast.base.collections import by_blocks, is_dask
 from holdfast.base.neighbors import nearest
 from holdfast.certificates.certify import certify
 from holdfast.certificates.problems.neighbors import winners
-from holdfast.learners.fixed import Euclidean
+from holdfast.learn.wrappers import Euclidean
 from holdfast.models.checks import (
     ADVICE,
     all_finite,

@@ -4,7 +4,7 @@ import numpy as np
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
-from holdfast.backends import backend_for, by_blocks
+from holdfast.base.collections import by_blocks, gathered
 from holdfast.base.neighbors import nearest
 from holdfast.certificates.problems.neighbors import tallies, winners
 from holdfast.models.base import VotingClassifier
@@ -80,7 +80,7 @@ class CertifiedKNeighborsClassifier(VotingClassifier):
         """
         y = plain_labels(y)
         source = X, y
-        X, y = validate_data(self, *backend_for(X).reference(X, y), dtype=np.float64)
+        X, y = validate_data(self, *gathered(X, y, type(self).__name__), dtype=np.float64)
         check_classification_targets(y)
         check_count(type(self).__name__, "n_neighbors", self.n_neighbors)
         check_number(type(self).__name__, "prune", self.prune, at_least=0)

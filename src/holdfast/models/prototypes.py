@@ -4,7 +4,7 @@ import numpy as np
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
-from holdfast.backends import backend_for
+from holdfast.base.collections import is_dask
 from holdfast.models.base import VotingClassifier
 from holdfast.numerics.frames import plain_labels
 
@@ -47,7 +47,11 @@ class CertifiedPrototypeClassifier(VotingClassifier):
         """
         y = plain_labels(y)
         source = X, y
-        X, y = validate_data(self, *backend_for(X).class_means(X, y), dtype=np.float64)
+        if is_dask(X):
+            from holdfast.learn.dask import class_means
+
+            X, y = class_means(X, y)
+        X, y = validate_data(self, X, y, dtype=np.float64)
         check_classification_targets(y)
         self.classes_, codes = np.unique(y, return_inverse=True)
         self.components_ = self._fit_learner(X, y, source)

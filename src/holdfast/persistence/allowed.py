@@ -49,11 +49,11 @@ _REBUILDS = {
 
 def own_types() -> set[str]:
     """holdfast's estimators and their parts; the import lines of their folders are the list."""
-    from holdfast import learn, learners, models
+    from holdfast import learn, models, paper
     from holdfast.datasets.encoder import TableEncoder
     from holdfast.datasets.reading import Days, Reading
 
-    folders = (learn, learn.solvers, learners, models)
+    folders = (learn, learn.solvers, models, paper)
     types = [t for folder in folders for t in vars(folder).values() if isclass(t)] + [TableEncoder]
     own = (t for t in types if issubclass(t, BaseEstimator) and t.__module__.startswith("holdfast."))
     return {f"{t.__module__}.{t.__name__}" for t in (*own, Reading, Days)}

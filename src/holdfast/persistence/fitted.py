@@ -33,7 +33,7 @@ from sklearn.svm import LinearSVC
 
 from holdfast.datasets.encoder import TableEncoder
 from holdfast.datasets.reading import Reading
-from holdfast.learners.base import MetricLearner
+from holdfast.learn.learner import MetricLearner
 from holdfast.models.base import VotingClassifier
 from holdfast.models.checks import ADVICE, check_classes, check_features, check_numbers, check_shape, short
 from holdfast.persistence.columns import (

@@ -5,10 +5,22 @@ MOVED = {
     # 0.1
     "holdfast.neighbors.CertifiedKNeighborsClassifier": "holdfast.models.neighbors.CertifiedKNeighborsClassifier",
     "holdfast.neighbors.CertifiedPrototypeClassifier": "holdfast.models.prototypes.CertifiedPrototypeClassifier",
-    # 0.2
+    "holdfast.learners.aml.AML": "holdfast.paper.learners.AML",
+    "holdfast.learners.drift.DRIFT": "holdfast.paper.learners.DRIFT",
     **{
         f"holdfast.{old}.{name}": f"holdfast.learn.{new}.{name}"
-        for old, new, names in (
+        for old, new, name in (
+            ("learners.lmnn", "lmnn", "LMNN"),
+            ("learners.log_det_lmnn", "lmnn", "LogDetLMNN"),
+            ("learners.capped_trace_lmnn", "lmnn", "CappedTraceLMNN"),
+            ("learners.spectral_norm_lmnn", "lmnn", "SpectralNormLMNN"),
+            ("learners.scml", "scml", "SCML"),
+            ("learners.proxy_nca", "proxy_nca", "ProxyNCA"),
+            ("learners.margin_lvq", "margin_lvq", "MarginLVQ"),
+            ("learners.fixed", "wrappers", "Euclidean"),
+            ("learners.fixed", "wrappers", "FixedMetric"),
+            ("learners.reduced", "wrappers", "Reduced"),
+            ("learners.multi_pass", "wrappers", "MultiPass"),
             ("constraints.neighbor_search", "supervision", "NeighborSearch"),
             ("terms.perturbation", "terms", "Perturbation"),
             ("solvers.lbfgs", "solvers.lbfgs", "LBFGS"),
@@ -17,7 +29,6 @@ MOVED = {
             ("solvers.projected_gradient", "solvers.gradient", "ProjectedGradient"),
             ("solvers.primal_dual", "solvers.primal_dual", "PrimalDual"),
         )
-        for name in names.split()
     },
 }
 

@@ -12,13 +12,13 @@ from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from holdfast.backends import refuse_collection
+from holdfast.base.collections import refuse_collection
 from holdfast.certificates.certify import certify
-from holdfast.learners import Euclidean
+from holdfast.learn import Euclidean
+from holdfast.learn.learner import largest_tau
 from holdfast.numerics.frames import plain_labels
 from holdfast.parameters import check_count, check_number
 from holdfast.search.families import FAMILIES, Facts, Family, Given
-from holdfast.search.margins import largest_tau
 from holdfast.search.rungs import RUNGS, Table, climb, thinned
 from holdfast.search.verdict import Criterion
 

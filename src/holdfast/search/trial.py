@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
-from holdfast.learners import Precomputed, TripletLearner
+from holdfast.learn import Precomputed, TripletLearner
 from holdfast.numerics.threads import single_threaded_blas
 from holdfast.search.families import Recipe
 from holdfast.search.neighbor_votes import neighbor_verdicts

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext
-from typing import Protocol, runtime_checkable
 
 import numpy as np
 from numpy.linalg import norm
@@ -141,20 +140,6 @@ class _Evaluations:
         return value, gradient.ravel()
 
 
-@runtime_checkable
-class SumOfParts(Protocol):
-    """A function that is a mean over parts (the anchors of the triplets), and can be made over some of them."""
-
-    @property
-    def n_parts(self) -> int:
-        """Number of parts."""
-        ...
-
-    def sample(self, parts: np.ndarray) -> AbstractContextManager[Function]:
-        """The function over the parts with these numbers."""
-        ...
-
-
 class StochasticLBFGS(LBFGS):
     """``min J_m(x)`` by L-BFGS over m random parts of the objective, then ``growth · m`` from where that ended, ….
 
@@ -167,8 +152,8 @@ class StochasticLBFGS(LBFGS):
 
     the cost then depends on how hard the problem is, not on how many rows there are. With a handful of
     parameters that estimate is noisy and the run may end too early; with the p² of a metric it is not. If the
-    samples grow to the whole before that, the end is that of L-BFGS on the whole. A function that cannot
-    be sampled is minimised by L-BFGS.
+    samples grow to the whole before that, the end is that of L-BFGS on the whole. A function without
+    ``n_parts`` and ``sample(parts)`` is minimised by L-BFGS.
 
     The trace holds values over the sample at hand, so it may rise where a sample grows (a larger one is
     harder to fit); the value of the solution is that over the last sample.
@@ -233,9 +218,9 @@ class StochasticLBFGS(LBFGS):
         check_count(type(self).__name__, "sample_size", self.sample_size)
         check_number(type(self).__name__, "growth", self.growth, above=1)
 
-    def _samples(self, fun: Function) -> Iterator[tuple[AbstractContextManager[Function], float]]:
+    def _samples(self, fun) -> Iterator[tuple[AbstractContextManager[Function], float]]:
         """The function over ever more parts and the share they are, at last over all."""
-        if isinstance(fun, SumOfParts):
+        if getattr(fun, "n_parts", None) is not None:
             order = check_random_state(self.random_state).permutation(fun.n_parts)
             size = self.sample_size
             while size < fun.n_parts:

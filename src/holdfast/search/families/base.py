@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from holdfast.learners import MetricLearner
+from holdfast.learn import MetricLearner
 from holdfast.models import CertifiedKNeighborsClassifier, CertifiedPrototypeClassifier
 
 NEIGHBORS = (1, 3, 7, 15, 31)  # voters: few are right more often, many certify more (measured, benchmarks/frontier)

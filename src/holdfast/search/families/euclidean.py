@@ -1,6 +1,6 @@
 """Neighbours under the Euclidean distance, with adversarial pruning of the training rows."""
 
-from holdfast.learners import Euclidean
+from holdfast.learn import Euclidean
 from holdfast.search.families.base import Facts, Family, Recipe, neighbor_heads
 
 

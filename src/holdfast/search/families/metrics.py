@@ -4,8 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from holdfast.learn import Perturbation
-from holdfast.learners import LMNN, SCML, CappedTraceLMNN
+from holdfast.learn import LMNN, SCML, CappedTraceLMNN, Perturbation
 from holdfast.search.families.base import Facts, Family, Recipe, draw_loss, neighbor_heads
 
 _TARGETS = (3, 5, 10)  # target neighbours per point: more of them suit votes of more neighbours

@@ -2,9 +2,8 @@
 
 from typing import Any
 
-from holdfast.learn import Perturbation
+from holdfast.learn import Perturbation, ProxyNCA
 from holdfast.learn.solvers import LBFGS
-from holdfast.learners import ProxyNCA
 from holdfast.search.families.base import Facts, Family, Recipe, draw_loss
 
 
