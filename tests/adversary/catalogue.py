@@ -1,6 +1,6 @@
 """Every family of attack, with its size for ``make attack``."""
 
-from tests.adversary import corners, references, repeats, stops, subsets, tables, witnesses
+from tests.adversary import corners, precision, references, repeats, stops, subsets, tables, witnesses
 from tests.adversary.families import Family
 from tests.adversary.setups import attack_setup, by_distance, setups
 
@@ -22,6 +22,9 @@ def families() -> list[Family]:
         Family("reference: right", references.right, references.attack_right, 80),
         Family("reference: model changed after fit", references.changed, references.attack_changed, 20),
         *(Family(f"floating point: {name}", cases, corners.attack, 12) for name, cases in corners.CORNERS.items()),
+        Family("precision: columns far from 1", precision.shifted, precision.attack_shifted, 30),
+        Family("precision: float32 bins", precision.binned, precision.attack_binned, 20),
+        Family("precision: long sums", precision.long_sums, precision.attack_long_sum, 2),
         Family("witnesses: stock pipelines", setups, witnesses.attack, 30),
         Family("witnesses: large offsets", witnesses.offsets, witnesses.attack, 30),
         Family("determinism", repeats.cases, repeats.attack, 24),
