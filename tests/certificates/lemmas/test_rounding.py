@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast.certificates import choose
+from holdfast.certificates.norms import Ellipsoid
 from tests.certificates.brute_force import engines, random_problem
 from tests.certificates.lemmas.code import Rounding, error_units, kappa, query_rounding, safe_radius
 from tests.certificates.lemmas.oracles import dot, fractions, radius_with_slack
@@ -154,3 +155,28 @@ def test_t5_the_horizon_leaves_room_for_rounding(k, ties, norm, box):
         for t in np.flatnonzero((lower > 0) & np.isfinite(lower)):
             slack = 0.5 * rounding.kappa * rounding.size[t] ** 2
             assert lower[t] <= radius_with_slack(problem, queries[t], y[t], slack, x[t]) * (1 + 1e-8) + 1e-9
+
+
+@pytest.mark.parametrize("decades", [4, 8, 11])
+def test_t5_and_n1_the_reach_of_an_ellipsoid_includes_the_error_of_its_factor(decades):
+    """``t² = T A_0⁻¹ Tᵀ`` for one row T, in rational arithmetic: the t of the code is never below it."""
+    rng = np.random.default_rng(decades)
+    for _ in range(40):
+        axes = np.linalg.qr(rng.normal(size=(3, 3)))[0]
+        A0 = axes @ np.diag(10.0 ** np.linspace(0, -decades, 3)) @ axes.T
+        A0, T = 0.5 * (A0 + A0.T), rng.normal(size=(1, 3))
+        (a, b, c), (_, d, e), (*_, f) = ([Fraction(v) for v in row] for row in A0.tolist())
+        adjugate = [
+            [d * f - e * e, c * e - b * f, b * e - c * d],
+            [c * e - b * f, a * f - c * c, b * c - a * e],
+            [b * e - c * d, b * c - a * e, a * d - b * b],
+        ]
+        row = [Fraction(v) for v in T[0].tolist()]
+        determinant = sum(x * y for x, y in zip((a, b, c), adjugate[0], strict=True))
+        square = sum(u * v * adjugate[i][j] for i, u in enumerate(row) for j, v in enumerate(row)) / determinant
+        assert Fraction(Ellipsoid(A0).coordinates(T, np.abs(T), reduce=True).lipschitz) ** 2 >= square
+
+
+def test_f1_the_longest_sum_sets_the_unit():
+    assert kappa(3, 4, n_terms=1000) == kappa(3, 1000)
+    assert kappa(3, 4, n_terms=2) == kappa(3, 4)

@@ -8,10 +8,12 @@ from sklearn.decomposition import PCA
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC
 
 from holdfast import certify
-from holdfast.certificates import LinearProblem
+from holdfast.certificates import LinearProblem, Moves
 from holdfast.certificates.rounding import score_rounding
+from holdfast.certificates.voting import voter_for
 
 
 @pytest.mark.parametrize("offset", [0.0, 1e4, 1e8])
@@ -62,3 +64,19 @@ def test_f5_the_allowance_covers_the_error_of_a_score():
         error = score_rounding(problem, x, 1)[0][0]
         for c in range(3):
             assert abs(Fraction(computed[c]) - exact[c]) <= Fraction(error[c])
+
+
+def test_f5_an_svc_adds_up_its_support_vectors_one_by_one():
+    """The allowance covers ``n_SV + d`` roundings of every term; not those of d features only."""
+    rng = np.random.default_rng(4)
+    X = rng.normal(size=(1500, 1))
+    y = (X[:, 0] + 3.0 * rng.normal(size=1500) > 0).astype(int)
+    model = SVC(kernel="linear", C=1e-3).fit(X, y)
+    vectors = len(model.support_vectors_)
+    assert vectors > 1_000
+    voter = voter_for(model)
+    problem = voter.problem(voter.fold.last, Moves())
+    assert problem.n_terms == vectors + 1
+    x = np.array([[0.3]])
+    terms = (np.abs(model.dual_coef_) @ np.abs(model.support_vectors_ @ x.T)).item()
+    assert score_rounding(problem, x, 1)[0][0, 1] >= (vectors + 1) * 2.0**-53 * terms

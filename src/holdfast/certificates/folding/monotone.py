@@ -89,7 +89,7 @@ class Monotone:
         seen = np.isfinite(images)
         x, t = values[seen], images[seen]
         return any(
-            abs(d - c) > self.slope(float(a), float(b)) * (b - a) + self.error(float(c), float(d))
+            not abs(d - c) <= self.slope(float(a), float(b)) * (b - a) + self.error(float(c), float(d))
             for a, b, c, d in zip(x[:-1], x[1:], t[:-1], t[1:], strict=True)
             if a < b
         )

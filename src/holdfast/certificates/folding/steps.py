@@ -72,7 +72,7 @@ def check_precision(steps: Sequence) -> None:
 
 
 def _single(step) -> bool:
-    if does_nothing(step) or isinstance(step, str):
+    if does_nothing(step) or isinstance(step, str | KBinsDiscretizer):  # which is refused by `cut`
         return False
     if isinstance(step, Pipeline):
         return any(_single(inner) for inner in [inner for _, inner in step.steps if not does_nothing(inner)][-1:])
