@@ -131,6 +131,7 @@ def _known_words(model, X, allow_unknown: bool) -> tuple:
         encoding = fold(steps, X.shape[1], getattr(model, "feature_names_in_", None)).encoding
     except ValueError:  # steps that cannot be certified, which predict may take all the same
         return X, []
+    assert encoding is not None  # fold makes one
     unknown: list[UnknownValues] = []
     wrong: list[UnknownValues] = []
     no_gaps, X = _without_gaps(steps[0], list(range(X.shape[1]))), X.copy()
