@@ -1,6 +1,6 @@
 """Every family of attack, with its size for ``make attack``."""
 
-from tests.adversary import audits, corners, readings, references, repeats, stops, subsets, tables, witnesses
+from tests.adversary import audits, corners, encoded, readings, references, repeats, stops, subsets, tables, witnesses
 from tests.adversary.families import Family
 from tests.adversary.setups import attack_setup, by_distance, setups
 
@@ -14,6 +14,7 @@ def families() -> list[Family]:
         Family("tables: monotone steps", tables.bent, tables.attack, 25),
         Family("tables: kinds of columns", tables.dressed, tables.attack, 20),
         Family("tables: from the file to the row", readings.cases(), readings.attack, 300),
+        Family("tables: numbers under an encoder", encoded.cases, encoded.attack, 60),
         Family("early stops: verdicts", stops.verdicts, stops.attack, 60),
         Family("early stops: budgets", stops.budgets, stops.attack, 40),
         Family("brute force: subsets", subsets.cases, subsets.attack, 150),

@@ -252,6 +252,8 @@ def limits_for(case: TableCase, frame: pd.DataFrame, rng) -> tuple[Limits, dict,
     if kind == "one change":
         changing = ["w", "c"]
         named |= {"categories": {"w": ["x", "y"], "c": [0.0, 1.0]}, "max_changes": 1}
+    if "c" not in changing:  # numbers that an encoder reads
+        named["frozen"] = [*named.get("frozen", []), "c"]
     return Limits(case.norm, **arrays), named, changing
 
 

@@ -104,7 +104,8 @@ def certify(
 
     Notes
     -----
-    Words, and values that an imputer filled in, do not move: a certificate is about moves of the other numbers. Behind
+    Words, and values that an imputer filled in, do not move: a certificate is about moves of the other numbers. Numbers
+    that an encoder reads are refused unless the threat says what they are (integer, frozen, free, categories). Behind
     monotone steps the radius is exact in L∞ and boxes if the engine is exact, and a sound bound in L2 and L1; behind
     bins (``KBinsDiscretizer``) it is a sound bound. A ``Normalizer`` directly before a Euclidean vote costs nothing;
     before another metric or scores the bound is sound, not exact. The same holds for votes that depend on the distances
@@ -157,6 +158,7 @@ def _cells(voter: Voter, rows: np.ndarray) -> tuple[np.ndarray | None, np.ndarra
     None where a model has nothing of the kind.
     """
     gaps, words = voter.encoding.gaps_filled(rows), voter.encoding.unknown_words(rows)
+    counts = _count(gaps), _count(words)
     strange = {name: mask for name, mask in words.items() if mask.any()}
     if strange:
         any_row = np.any(list(strange.values()), axis=0)
@@ -167,7 +169,12 @@ def _cells(voter: Voter, rows: np.ndarray) -> tuple[np.ndarray | None, np.ndarra
             UserWarning,
             stacklevel=4,  # the caller of certify, which is decorated
         )
-    return tuple(sum(each.values(), np.zeros(len(rows), np.int64)) if each else None for each in (gaps, words))
+    return counts
+
+
+def _count(masks: dict) -> np.ndarray | None:
+    """In how many of the masks each row is; None if there are none."""
+    return np.array(list(masks.values())).sum(axis=0) if masks else None
 
 
 def _witnesses(voter: Voter, X, bounds: Bracket) -> tuple:

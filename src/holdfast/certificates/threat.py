@@ -34,7 +34,8 @@ class Threat(BaseEstimator):
     only_up, only_down : array-like of bool, int or str, optional
         Features that can only grow, or only shrink.
     integer : array-like of bool, int or str, optional
-        Features that are whole numbers after a move (or keep the value they have).
+        Features that are whole numbers after a move (or keep the value they have). Those that an encoder reads are
+        tried value by value, each at its price.
     free : mapping or sequence, optional
         Categories that may take any of these values, at no cost; values that are not listed are not looked at.
         ``{"race": [0, 1, 2]}`` is a column of numbers and its values,

@@ -126,6 +126,9 @@ class _Reader:
             return None
         if whole:
             wanted = [value for value in wanted if as_number(value).is_integer()]
+        if not wanted:
+            self.problems.append(f"{what} of {encoding.name(column)} names no value that it may take: freeze it.")
+            return None
         return EncodedCategory(
             str(encoding.label(column)), self._coordinates(column), self._patterns(column, wanted, known), limited,
             tuple(wanted),
@@ -149,6 +152,11 @@ class _Reader:
             return None
         refused = encoding.refused.get(column, set())
         whole = [v for v in present if as_number(v).is_integer() and known[key(v)] not in refused]
+        if not whole:
+            self.problems.append(
+                f"integer names {name}, but none of the values that its encoder takes is whole: freeze it."
+            )
+            return None
         patterns = self._patterns(column, whole, known)
         last = len(encoding.categories[column])
         if last not in refused:  # the encoder takes numbers that it was not fitted on

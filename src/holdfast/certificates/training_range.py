@@ -17,6 +17,7 @@ def far_rows(voter: Voter, rows: np.ndarray, reference) -> np.ndarray | None:
     and the largest value, or the mean and ``√(n − 1)`` standard deviations, beyond which no row of training can be.
     None where no range is known.
     """
+    encoding = voter.encoding
     low, high = training_range(voter, reference)
     known = np.isfinite(low) & np.isfinite(high)
     if not known.any():
@@ -24,9 +25,10 @@ def far_rows(voter: Voter, rows: np.ndarray, reference) -> np.ndarray | None:
     width = (high - low)[known]
     x = rows[:, np.flatnonzero(known)]
     outside = np.maximum(low[known] - x, x - high[known])
-    gaps = np.array([rows[:, voter.encoding.gap(j)] > 0 if j in voter.encoding.gaps else np.zeros(len(rows), bool)
-                     for j in np.flatnonzero(known)]).T  # fmt: skip
-    return ((outside > width) & (width > 0) & ~gaps).any(axis=1)
+    gaps = np.zeros((len(rows), encoding.n_columns), bool)
+    for j in encoding.gaps:
+        gaps[:, j] = rows[:, encoding.gap(j)] > 0
+    return ((outside > width) & (width > 0) & ~gaps[:, known]).any(axis=1)
 
 
 def training_range(voter: Voter, reference) -> tuple[np.ndarray, np.ndarray]:
@@ -37,8 +39,10 @@ def training_range(voter: Voter, reference) -> tuple[np.ndarray, np.ndarray]:
     stored = None
     if not steps:
         last = voter.model[-1] if hasattr(voter.model, "steps") else voter.model
-        stored = getattr(last, "reference_", getattr(last, "_fit_X", None))
+        if hasattr(last, "n_neighbors"):  # prototypes are no rows of training
+            stored = getattr(last, "reference_", getattr(last, "_fit_X", None))
     table = stored if reference is None else reference[0]
+    table = np.asarray(table) if isinstance(table, list | tuple) else table
     read = [j for j in range(encoding.n_columns) if j not in encoding.categories]
     read = read if encoding.read is None else [j for j in read if j in encoding.read]
     if table is not None and np.ndim(table) == 2:
@@ -61,7 +65,7 @@ def _of_scalers(steps, columns: list[int]) -> dict[int, tuple[float, float]]:
     if isinstance(step, Pipeline):
         return _of_scalers(step, columns)
     if isinstance(step, ColumnTransformer):
-        out = {}
+        out: dict[int, tuple[float, float]] = {}
         for _, inner, chosen in step.transformers_:
             at = column_numbers(chosen, getattr(step, "feature_names_in_", None), step.n_features_in_)
             if not isinstance(inner, str):

@@ -6,9 +6,12 @@ import pytest
 from sklearn.compose import ColumnTransformer
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
+from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, OneHotEncoder, StandardScaler
 
+from holdfast import certify
+from holdfast.certificates import Certificate
 from holdfast.certificates.voting import voter_for
 
 
@@ -38,3 +41,52 @@ def test_gaps_and_unknown_words_are_found_column_by_column(model, table):
     gaps, words = voter.encoding.gaps_filled(encoded), voter.encoding.unknown_words(encoded)
     assert {name: np.flatnonzero(mask).tolist() for name, mask in gaps.items()} == {"age": [1], "job": [2]}
     assert {name: np.flatnonzero(mask).tolist() for name, mask in words.items()} == {"job": [3], "town": [4]}
+
+
+def test_certificates_count_cells_that_the_model_was_not_fitted_on(model, table):
+    rows = table[0][1:7].reset_index(drop=True)
+    quiet = certify(model, rows, reference=table)
+    assert quiet.to_frame()[["gaps_filled", "unknown_words", "far"]].to_numpy().tolist() == [[0, 0, False]] * 6
+    assert "rows" not in repr(quiet).replace("6 predictions", "")
+    rows.loc[1, "age"], rows.loc[2, "job"], rows.loc[4, "town"], rows.loc[5, "age"] = np.nan, None, "nowhere", 900.0
+    rows.loc[4, "job"] = "new"
+    with pytest.warns(
+        UserWarning, match=r"^1 of 6 rows, the first is row 4, have values .* in 'job', 'town':"
+    ) as caught:
+        found = certify(model, rows, reference=table)
+    assert len(caught) == 1
+    frame = found.to_frame()
+    assert frame["gaps_filled"].tolist() == [0, 1, 1, 0, 0, 0]
+    assert frame["unknown_words"].tolist() == [0, 0, 0, 0, 2, 0]
+    assert frame["far"].tolist() == [False] * 5 + [True]
+    remarks = "2 rows with gaps that were filled in; 1 row with unknown words; 1 row with numbers far outside"
+    assert remarks in repr(found)
+    joined = Certificate.concatenate([quiet, found]).to_frame()
+    assert joined["unknown_words"].tolist() == [0] * 6 + [0, 0, 0, 0, 2, 0]
+
+
+SCALERS = [StandardScaler(), MinMaxScaler(), MaxAbsScaler(), make_pipeline(SimpleImputer(), StandardScaler())]
+
+
+@pytest.mark.parametrize("scaler", [None, *SCALERS], ids=str)
+@pytest.mark.parametrize("by_column", [False, True])
+def test_far_is_beyond_what_the_model_itself_knows(scaler, by_column):
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.normal(size=80), rng.normal(1000, 1, 80), np.full(80, 3.0)])
+    if scaler is None:
+        model = KNeighborsClassifier(3).fit(X, X[:, 0] > 0)
+    else:
+        front = ColumnTransformer([("s", scaler, [0, 1, 2])]) if by_column else scaler
+        model = make_pipeline(front, LogisticRegression()).fit(X, X[:, 0] > 0)
+    assert not certify(model, X[:10]).far.any()
+    away = X[:10].copy()
+    away[3, 0], away[5, 1] = 300.0, 4000.0
+    away[7, 2] = 3.0001  # a column that was constant: nothing is far there
+    assert np.flatnonzero(certify(model, away).far).tolist() == [3, 5]
+
+
+def test_no_range_is_known_of_a_linear_model_alone():
+    X = np.random.default_rng(0).normal(size=(20, 2))
+    found = certify(LogisticRegression().fit(X, X[:, 0] > 0), X)
+    assert found.far is None
+    assert list(found.to_frame()) == ["prediction", "radius", "upper", "exact"]

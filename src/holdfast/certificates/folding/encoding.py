@@ -251,7 +251,8 @@ class Encoding:
         return {self.label(j): self._has(rows, j, self.unseen[j] - self.filled.get(j, set())) for j in self.unseen}
 
     def _has(self, rows: np.ndarray, column: int, codes: set[int]) -> np.ndarray:
-        return rows[:, [self.indicators[column][code] for code in sorted(codes)]].any(axis=1)
+        at = [self.indicators[column][code] for code in sorted(codes)]
+        return np.asarray((rows[:, at] > 0).any(axis=1))
 
     def label(self, column: int) -> int | str:
         """The name of a column, or its number where columns have no names."""
