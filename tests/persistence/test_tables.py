@@ -11,6 +11,8 @@ from sklearn.pipeline import FeatureUnion, make_pipeline
 from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, StandardScaler
 
 from holdfast import certify, load, save
+from holdfast.datasets import Reading, TableEncoder
+from holdfast.datasets.reading import Days
 
 rng = np.random.default_rng(0)
 X = pd.DataFrame(
@@ -87,3 +89,26 @@ def test_a_model_that_was_changed_is_refused(tmp_path, name):
 def test_what_a_file_cannot_hold_is_said(tmp_path, model, words):
     with pytest.raises(ValueError, match=words):
         save(model, tmp_path / "m.holdfast")
+
+
+def test_how_a_table_was_read_is_in_the_file(tmp_path):
+    """And checked; a file of an earlier version has nothing of it."""
+    frame = pd.DataFrame({"d": ["1/31/2024", "2/1/2024"] * 4, "n": [1.0, -999, 3, 4.5] * 2})
+    encoder = TableEncoder(dates=["d"], reading=Reading(",", missing=("-999",)))
+    model = make_pipeline(encoder, StandardScaler(), KNeighborsClassifier(1)).fit(frame, [0, 1, 1, 0] * 2)
+    found = load(save(model, tmp_path / "m.holdfast"))[0]
+    assert (
+        found.reading_
+        == encoder.reading_
+        == Reading(",", None, ("-999",), {"d": Days("month", 19753.0, 19754.0)}, ["d"])
+    )
+    wrong_ones = (Reading(";"), Reading(whole=["x"]), Reading(missing=[1]), Reading(dates={"d": Days("year")}), {})
+    for wrong in wrong_ones:
+        model.set_params(tableencoder__reading=None)
+        model[0].reading_ = wrong
+        with pytest.raises(ValueError, match="reading_"):
+            save(model, tmp_path / "n.holdfast")
+    del model[0].reading_, model[0].reading
+    found = load(save(model, tmp_path / "o.holdfast"))[0]
+    assert found.transform(frame[:1]).tolist() == [[19753, 1]]
+    assert found.transform(frame[1:2].assign(d="2024-02-01")).tolist() == [[19754, -999]]

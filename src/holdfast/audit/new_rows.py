@@ -131,19 +131,21 @@ def known_words(model, X, allow_unknown: bool) -> tuple:
         encoding = fold(steps, X.shape[1], getattr(model, "feature_names_in_", None)).encoding
     except ValueError:  # steps that cannot be certified, which predict may take all the same
         return X, []
+    assert encoding is not None  # fold makes one
     unknown: list[UnknownValues] = []
     wrong: list[UnknownValues] = []
-    X = X.copy()
+    no_gaps, X = _without_gaps(steps[0], list(range(X.shape[1]))), X.copy()
     for j, name in enumerate(X.columns):
         if j in encoding.categories:
             values, words = encoding.categories[j], words_of(X[name])
             known = dict(zip(words_of(as_column(values, ())), values, strict=True))
             if numeric(X[name]) and not numeric(values) and not known.keys() & set(words):
                 continue  # numbers where the model knows words: refused by name
-            unknown += unknown_categories(str(name), X[name], list(known))
-            gap = known.get(MISSING, other_value(values))
+            unknown += unknown_categories(str(name), X[name], [w for w in known if w != MISSING or j not in no_gaps])
+            known[MISSING] = other_value(values)
             cells = [
-                known.get(word, gap if word == MISSING else cell) for word, cell in zip(words, X[name], strict=True)
+                cell if word == MISSING and j not in no_gaps else known.get(word, cell)
+                for word, cell in zip(words, X[name], strict=True)
             ]
             if [key(new) for new in cells] != [key(old) for old in X[name]]:  # "True" is True, in a file
                 X[name] = type(X[name])(cells, index=X.index)
@@ -158,6 +160,20 @@ def known_words(model, X, allow_unknown: bool) -> tuple:
             "them (--allow-unknown): the model's own encoder then decides what they count as."
         )
     return X, unknown
+
+
+def _without_gaps(step, columns: list[int]) -> set[int]:
+    """Those of the columns that go to an encoder which no gap was shown to."""
+    if isinstance(step, ColumnTransformer):
+        parts = [(part, step._transformer_to_input_indices.get(title, [])) for title, part, _ in step.transformers_]
+        return set().union(*(_without_gaps(part, [columns[k] for k in at]) for part, at in parts))
+    if isinstance(step, Pipeline):
+        return _without_gaps(step[0], columns)
+    return {
+        column
+        for column, values in zip(columns, getattr(step, "categories_", []), strict=False)
+        if all(key(value)[0] == "value" for value in values)
+    }
 
 
 def takes_words(model) -> bool:

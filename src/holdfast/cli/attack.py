@@ -41,9 +41,10 @@ def attack_command(
         from pandas import DataFrame
 
         from holdfast.attacks.attack import attack
-        from holdfast.audit.new_rows import split_encoder
+        from holdfast.audit.new_rows import how_read, split_encoder
         from holdfast.audit.tables import attack_table, matrix_names, read_table_for
         from holdfast.datasets import ReadOptions
+        from holdfast.datasets.dates import day_as_date
         from holdfast.numerics.frames import with_names
         from holdfast.persistence import load
 
@@ -62,6 +63,8 @@ def attack_command(
     names = matrix_names(loaded, rows.matrix.shape[1])
     moved = np.asarray(result.adversarial, dtype=object)
     frame = DataFrame(moved, columns=names).infer_objects()
+    for name in how_read(loaded)[0].dates:  # so that the file can be read again
+        frame[name] = [None if day != day else day_as_date(day) for day in frame[name]]
     for position, (name, column) in enumerate(
         (("prediction", result.prediction), ("changed_to", result.changed_to), ("size", result.size))
     ):

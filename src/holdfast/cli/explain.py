@@ -133,7 +133,7 @@ def _threat(model, path: Path | None, names: list[str], frame, held: list[str]):
     from holdfast.certificates.training_rows import deviations
 
     encoder, inner = split_encoder(model)
-    if getattr(encoder, "reading_", None) is not None:
+    if encoder is not None and hasattr(encoder, "reading_"):
         whole = [k for k, name in enumerate(names) if name in encoder.reading_.whole]
     else:
         whole = [k for k, name in enumerate(names) if name in frame.columns and _is_whole(frame[name])]

@@ -84,7 +84,8 @@ def to_days(name: str, column, order: str = ""):
             f"Column {name!r} has the date {str(column.iloc[k])!r} in row {_rows(column)[k]}; dates are read from "
             f"{_FIRST} to {_LAST}. If it stands for a missing one, say so (--missing={str(column.iloc[k])[:10]})."
         )
-    days = stamps.astype("datetime64[ns, UTC]").astype("int64").to_numpy() / _NANOSECONDS
+    whole, rest = np.divmod(stamps.astype("datetime64[ns, UTC]").astype("int64").to_numpy(), _NANOSECONDS)
+    days = whole + rest / _NANOSECONDS
     if known.sum() == column.notna().sum():
         return Series(np.where(known, days, np.nan), index=column.index)
     mixed = [float(d) if k else v for d, k, v in zip(days, known, column.tolist(), strict=True)]
@@ -92,8 +93,10 @@ def to_days(name: str, column, order: str = ""):
 
 
 def day_as_date(day: float) -> str:
-    """``2024-01-31`` for a number of days."""
-    return str(np.datetime64(0, "D") + int(np.floor(day)))
+    """``2024-01-31`` for a number of days, with the time of day, to the nanosecond, if it is no whole one."""
+    whole = int(np.floor(day))
+    date, rest = np.datetime64(whole, "D"), round((day - whole) * _NANOSECONDS)
+    return str(date if rest == 0 else date.astype("datetime64[ns]") + np.timedelta64(rest, "ns"))
 
 
 def _rows(column) -> list[int]:

@@ -54,7 +54,8 @@ def read_table(
     if str(path) != STDIN and Path(path).suffix.lower() == ".npz" and not drop and id is None:
         return _from_arrays(path, target or "y", max_rows)
     source = path if str(path) == STDIN else Path(path)
-    frame, notes, reading = read_file(source, options or ReadOptions(), max_rows)
+    options = replace(options or ReadOptions(), drop=drop)
+    frame, notes, reading = read_file(source, options, max_rows)
     name = "standard input" if str(path) == STDIN else Path(path).name
     stem = "table" if str(path) == STDIN else Path(path).name.removesuffix(".gz").rsplit(".", 1)[0]
     dataset = frame_dataset(frame, target, name=name, drop=drop, id=id, drop_unlabelled=drop_unlabelled, notes=notes)

@@ -162,8 +162,7 @@ def _sample_row(steps: list[BaseEstimator]):
         return encoding.decode(row)
     if isinstance(step, TableEncoder):
         known = {**step.medians_, **{name: found[0] for name, found in step.categories_.items()}}
-        known |= {
-            name: day_as_date(step.medians_[name]) for name in getattr(step, "dates", ()) if name in step.medians_
-        }
+        dates = [name for name in getattr(step, "dates", ()) if name in step.medians_]
+        known |= {name: day_as_date(np.floor(step.medians_[name])) for name in dates}
         return np.array([[known[name] for name in step.columns_]], dtype=object)
     return with_names(np.zeros((1, step.n_features_in_)), step)

@@ -1,6 +1,7 @@
 """Numbers in words: what a number looks like, and which signs stand in a file before decimals and between thousands."""
 
 import re
+from collections import Counter
 from functools import cache
 
 import numpy as np
@@ -24,6 +25,7 @@ _SPACED = re.compile(
 _ADDRESS = re.compile(r"[0-9]{1,3}(\.[0-9]{1,3}){3}")  # of a computer
 _KINDS = (NUMBER, _DECIMAL_COMMA, _COMMA_GROUPS, _POINT_GROUPS, _SPACED)
 _MOST = 0.5  # of the values; if a few are words, the encoder names their rows
+_DIGITS = str.maketrans("23456789", "11111111")
 _NAMES = {".": "points", ",": "commas", " ": "spaces", "'": "apostrophes"}
 
 
@@ -77,10 +79,12 @@ def convert_number_words(frame, text_of, separator: str, options: ReadOptions):
     decimal, thousands : str or None
         The signs that were seen, or said.
     """
-    looked_at = [n for n in frame.columns if options.columns is None or str(n) in options.columns]
-    words = {name: _strings(frame[name]) for name in looked_at if frame[name].dtype.kind not in "biufcmM"}
+    needed = [
+        n for n in frame.columns if (options.columns is None or str(n) in options.columns) and n not in options.drop
+    ]
+    words = {name: _strings(frame[name]) for name in needed if frame[name].dtype.kind not in "biufcmM"}
     words = {name: values for name, values in words.items() if _are_numbers(values, options)}
-    floats = [name for name in looked_at if frame[name].dtype.kind == "f"]
+    floats = [name for name in needed if frame[name].dtype.kind == "f"]
     decimal = options.decimal or {".": ",", ",": "."}.get(options.thousands or "") or _decimal_sign(words, separator)
     if decimal == "," and floats:  # their points were taken for decimal ones
         text = {name: _strings(column) for name, column in text_of(floats).items()}
@@ -88,7 +92,7 @@ def convert_number_words(frame, text_of, separator: str, options: ReadOptions):
         words |= text
     converted, seen = {}, ""
     for name, values in words.items():
-        signed = [v for v in values if v is not None and _has_signs(v, decimal or ".", options)]
+        signed = [v for v, _ in _examples(values) if _has_signs(v, decimal or ".", options)]
         parsed = [v for v in signed if parse(v, decimal, options.thousands) is not None]
         if not signed or not (parsed or any(NUMBER.fullmatch(v) for v in signed)):
             continue  # plain numbers; or other words, such as 4,2 where points stand before decimals
@@ -102,8 +106,8 @@ def convert_number_words(frame, text_of, separator: str, options: ReadOptions):
     if not converted:
         return frame, [], decimal, thousands
     frame = frame.copy()
-    for name, values in converted.items():
-        frame[name] = values
+    for name, numbers in converted.items():
+        frame[name] = numbers
     return frame, [_note(list(converted), decimal, thousands)], decimal, thousands
 
 
@@ -122,6 +126,15 @@ def _has_sign(sign: str, text: str) -> bool:
     return any(each in text for each in (_SPACES if sign == " " else _QUOTES if sign == "'" else sign))
 
 
+def _examples(values: list[str | None]) -> list[tuple[str, int]]:
+    """A value of each shape, and its row from 1: digits other than 0 are alike to all that is asked of it."""
+    first: dict[str, tuple[str, int]] = {}
+    for row, value in enumerate(values, 1):
+        if value is not None:
+            first.setdefault(value.translate(_DIGITS), (value, row))
+    return list(first.values())
+
+
 def _strings(column) -> list[str | None]:
     return [value.strip() if isinstance(value, str) else None for value in column.tolist()]
 
@@ -133,10 +146,10 @@ def _looks_like_a_number(value: str, options: ReadOptions) -> bool:
 
 def _are_numbers(values: list[str | None], options: ReadOptions) -> bool:
     """True if more than half of the words are numbers."""
-    known = [value for value in values if value is not None]
-    if not known or all(_ADDRESS.fullmatch(value) for value in known):
+    known = Counter(value.translate(_DIGITS) for value in values if value is not None)
+    if all(_ADDRESS.fullmatch(shape) for shape in known):
         return False
-    return sum(_looks_like_a_number(value, options) for value in known) > _MOST * len(known)
+    return sum(n for shape, n in known.items() if _looks_like_a_number(shape, options)) > _MOST * known.total()
 
 
 def _has_signs(value: str, decimal: str, options: ReadOptions) -> bool:
@@ -153,7 +166,7 @@ def _has_fractions(column) -> bool:
 
 def _decimal_sign(words: dict, separator: str) -> str | None:
     """The decimal sign that the cells show; None if no cell needs one."""
-    cells = [(name, row, value) for name, values in words.items() for row, value in enumerate(values, 1) if value]
+    cells = [(name, row, value) for name, values in words.items() for value, row in _examples(values)]
     comma = next((c for c in cells if _shows_comma(c[2])), None)
     point = next((c for c in cells if _shows_point(c[2])), None)
     if comma and point:
@@ -201,7 +214,8 @@ def _numbers(name, values: list[str | None], decimal: str | None, options: ReadO
             raise ValueError(
                 f"Column {short_name(name)!r} has {value!r} in row {row}, but its numbers have "
                 f"{_NAMES[decimal or '.']} before decimals, and {groups} between thousands, which three digits follow: "
-                "correct the cell, or say which signs the file has (--decimal, --thousands)."
+                "correct the cell, leave the column out (--drop), or say which signs the file has (--decimal, "
+                "--thousands)."
             )
         out.append(np.nan if value is None else value if number is None else number)
     words = any(isinstance(each, str) for each in out)

@@ -18,6 +18,8 @@ class ReadOptions:
         Values that stand for a missing one, such as "-999".
     columns : sequence of str or None
         The columns whose numbers are read; others, which nobody needs, are left as they are. None: all.
+    drop : sequence of str
+        Columns that are left as they are, too.
     """
 
     encoding: str | None = None
@@ -25,6 +27,7 @@ class ReadOptions:
     thousands: str | None = None
     missing: Sequence[str] = ()
     columns: Sequence[str] | None = None
+    drop: Sequence[str] = ()
 
     def __post_init__(self):
         if self.decimal not in (None, ".", ","):
