@@ -93,6 +93,10 @@ def test_a_model_that_tells_no_classes_is_refused_by_name():
         audited(LinearRegression().fit(LEARN, LABELS), None)
 
 
+def test_a_pipeline_of_one_step():
+    assert audited(make_pipeline(LogisticRegression()).fit(LEARN, LABELS), (LEARN, LABELS)).notes == []
+
+
 def test_rows_without_names():
     plain = make_pipeline(StandardScaler(), LogisticRegression()).fit(LEARN.to_numpy(), LABELS)
     result = audited(plain, (LEARN.to_numpy(), LABELS), X[TEST].to_numpy())

@@ -34,7 +34,6 @@ from holdfast.numerics.formatting import short_name
 from holdfast.numerics.frames import as_pandas
 from holdfast.persistence import versions
 
-_LISTED = 10  # columns that a sentence names
 BASELINES = ("logistic", "knn")  # candidates that are trained on the reference rows, for comparison
 
 
@@ -142,8 +141,6 @@ n_jobs, progress
     dependences = ask_dependence(
         models, columns_asked, allowed, rows_of, training, radius, progress, budget=budget, n_jobs=n_jobs
     )
-    if encoder is None:
-        notes += _frozen_note(certificates["yours"].frozen, test.names)
     if known is None:
         notes.append("No training rows were given (reference), so there are no baselines but the most frequent answer.")
     notes += _notes_on_units(allowed, matrix)
@@ -211,18 +208,6 @@ def _fit_baselines(
         models[candidate.key] = fitted.model
         notes += [f"{candidate.method}: {warning}" for warning in fitted.warnings]
     return models
-
-
-def _frozen_note(frozen: dict, names: list[str]) -> list[str]:
-    """One sentence on the columns that no move changed, by reason; none if there are none."""
-    reasons: dict[str, list[str]] = {}
-    for column, why in frozen.items():
-        reasons.setdefault(why, []).append(names[column] if isinstance(column, int) else column)
-    listed = "; ".join(
-        f"{', '.join(some[:_LISTED])}{f' and {len(some) - _LISTED} more' if len(some) > _LISTED else ''} ({why})"
-        for why, some in reasons.items()
-    )
-    return [f"Columns that were frozen: {listed}."] if frozen else []
 
 
 def _labelled_rows(model, X, y, target, drop, id):

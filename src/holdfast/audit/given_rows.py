@@ -63,8 +63,9 @@ def given_rows(model, voter: Voter, table, reference, notes: list[str]) -> tuple
     if not all(hasattr(each, "columns") for each in tables):
         return _arrays(inner, tables)
     tables = [_model_columns(inner, each, voter.encoding.n_columns) for each in tables]
-    tables[0], unknown = known_words(inner, tables[0], allow_unknown=True)
-    notes += NewRows(tables[0], unknown).notes()
+    if voter.encoding.categories:
+        tables[0], unknown = known_words(inner, tables[0], allow_unknown=True)
+        notes += NewRows(tables[0], unknown).notes()
     columns, words = [], {}
     for k in range(tables[0].shape[1]):
         found = [_numbers(each.iloc[:, k], k, voter.encoding) for each in tables]

@@ -58,7 +58,7 @@ def _compare_neighbours(model, known: GivenRows, labels: np.ndarray) -> None:
     if not same:
         raise ValueError(
             f"reference must be the {n:,} rows that the model was trained on, in their order, and their labels: its "
-            "neighbours are other rows, or have other labels. Give those, or leave reference out."
+            "neighbours are other rows, or have other labels. Give those, or leave reference (--reference) out."
         )
 
 

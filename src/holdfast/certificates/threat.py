@@ -37,7 +37,8 @@ class Threat(BaseEstimator):
         Features that are whole numbers after a move (or keep the value they have). Those that an encoder reads are
         tried value by value, each at its price.
     free : mapping or sequence, optional
-        Categories that may take any value, at no cost. ``{"race": [0, 1, 2]}`` is a column of numbers and its values,
+        Categories that may take any of these values, at no cost; values that are not listed are not looked at.
+        ``{"race": [0, 1, 2]}`` is a column of numbers and its values,
         ``{"race": ["race_a", "race_b"]}`` a group of columns of which one is 1 and the others are 0 (with ``None``
         among them also none). A plain list of columns takes the values of the rows of training.
     categories : mapping or sequence, optional

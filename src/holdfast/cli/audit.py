@@ -205,7 +205,7 @@ def _print_result(result, summary: dict, paths: dict[str, Path]) -> None:
         "Proven: right, and no move up to the radius changes it. Balanced: every class counts alike. Distances are in "
         f"{summary['radius']['units']}, {distances}."
     )
-    if summary["threat"]["given"]:
+    if summary["threat"]["given"] or summary["threat"]["frozen"]:
         print_line(f"Allowed to move: {' '.join(summary['threat']['sentences'])}")
     for column in summary["dependence"]:
         print_line(f"Does the answer depend on {column['column']}? {' '.join(column['sentences'])}")

@@ -22,6 +22,9 @@ def dependence_lines(summary: dict, escape: Callable[[object], str]) -> list[str
             "",
             f"## Does the answer depend on {name}?",
             "",
+            f"On every test row {name} is changed to {escape(column.get('values', 'its other values'))}, one after the "
+            "other.",
+            "",
             "| model | what changes | rows | no, proven | yes | undecided |",
             "|---|---|---:|---:|---:|---:|",
         ]
