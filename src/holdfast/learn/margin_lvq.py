@@ -30,7 +30,7 @@ class MarginLVQ(MetricLearner):
     """``1/n Σ_i w σ((r − m_i)/T) + (1 − w) σ(−m_i/T)``, over the prototypes; the distance stays Euclidean.
 
     ``m_i`` is the adversarial margin of row i: no shorter move changes the class of its nearest prototype; see
-    ``holdfast.learn.prototype_margins``. If σ were a step function, the objective would be w times the share of rows
+    ``holdfast.learn.margins``. If σ were a step function, the objective would be w times the share of rows
     that are not certified at the radius r, plus 1 − w times the share of rows that are misclassified. The sigmoid
     ``σ(z) = 1/(1 + e^−z)`` smooths the step. It is bounded, unlike a hinge or the logistic loss, so that a few rows far
     on the wrong side do not dominate. There are few prototypes per class, so certificates are exact and fast.
