@@ -20,7 +20,7 @@ def verdicts(data: Prepared, k: int, epsilon: float, nodes: int) -> tuple[np.nda
     problem = NeighborProblem(data.X_train, data.y_train, np.eye(d), n_neighbors=k, moves=moves, ties="lowest")
     prediction = problem.vote(data.X_test)
     at = max(epsilon, _LEAST)
-    budget = Budget(nodes=nodes, at=at)
+    budget = Budget(nodes, at=at)
     stable, changes = np.ones(len(prediction), bool), np.zeros(len(prediction), bool)
     for value in data.values or [None]:
         rows = data.X_test if value is None else data.X_test.copy()

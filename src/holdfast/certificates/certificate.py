@@ -50,6 +50,8 @@ class Certificate:
         Whether categories may change at no cost: then a move of size 0 may change an answer.
     index : pandas index or None
         That of X, if it was a data frame.
+    budget_ended : ndarray of bool or None
+        True where the budget ended the search: a larger one may tighten the bounds.
     """
 
     radius: np.ndarray
@@ -62,6 +64,7 @@ class Certificate:
     at: float | None = None
     changes_at_no_cost: bool = False
     index: Any = None
+    budget_ended: np.ndarray | None = None
 
     @property
     def exact(self) -> np.ndarray:
@@ -104,6 +107,7 @@ class Certificate:
             first.at,
             first.changes_at_no_cost,
             None if first.index is None else first.index.append([part.index for part in parts[1:]]),
+            None if first.budget_ended is None else np.concatenate([part.budget_ended for part in parts]),
         )
 
     def __len__(self) -> int:
@@ -114,14 +118,20 @@ class Certificate:
         median = f"{np.median(finite):.4g}" if finite.size else "inf"
         if self.at is not None:
             verdicts = self.stable.tolist()
+            counts = [verdicts.count(verdict) for verdict in (True, False, None)]
             return (
                 f"<Certificate of {len(self)} predictions at {self.norm} size {self.at:g} in {self.units}: "
-                f"{verdicts.count(True)} stable, {verdicts.count(False)} not, {verdicts.count(None)} undecided>"
+                f"{counts[0]} stable, {counts[1]} not, {counts[2]} undecided{self._ended()}>"
             )
         return (
             f"<Certificate of {len(self)} predictions: median {self.norm} radius {median} in {self.units}, "
-            f"{int(self.exact.sum())} exact>"
+            f"{int(self.exact.sum())} exact{self._ended()}>"
         )
+
+    def _ended(self) -> str:
+        """In how many rows the budget ended the search; nothing if in none."""
+        count = 0 if self.budget_ended is None else int(self.budget_ended.sum())
+        return f", {count} ended by the budget" if count else ""
 
     def certified_accuracy(self, y=None, radii=None) -> np.ndarray:
         """Share of rows that are right and stay so within each radius.
@@ -185,6 +195,8 @@ class Certificate:
         }
         if self.at is not None:
             columns["stable"] = array(self.stable, dtype="boolean")
+        if self.budget_ended is not None:
+            columns["budget_ended"] = self.budget_ended
         if self.true is not None:
             columns["true"] = self.true
             columns["correct"] = self.true == self.prediction

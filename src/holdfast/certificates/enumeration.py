@@ -17,7 +17,6 @@ from holdfast.certificates.effort import Effort
 from holdfast.certificates.lattice import FEW_PLACES, PLACES, coarse_columns, offsets
 from holdfast.certificates.moves import Moves
 from holdfast.certificates.norms import L1, L2, LInf
-from holdfast.certificates.problems import Budget
 from holdfast.certificates.relations import Relations
 from holdfast.certificates.threat_reading import Reading
 from holdfast.certificates.voting import Voter
@@ -25,7 +24,7 @@ from holdfast.certificates.witnesses.check import answer_changes
 from holdfast.numerics.threads import single_threaded_blas
 
 _PLACES = 8_192  # places that are made at once, to bound memory
-_BATCH_ROWS = 1_024  # rows at once, where only the verdict at one size is needed
+_BATCH_ROWS = 256  # rows at once, where only the verdict at one size is needed
 _WITNESSES = 3  # places of a row from which witnesses are searched, where whole numbers make that slow
 _ROUNDED = 1.0 - 1e-12  # for the rounding of a price and of its sum with a radius
 
@@ -57,7 +56,9 @@ def bracket_threat(
     with single_threaded_blas():  # once, in place of once for each call of predict
         codes = voter.predict(rows)
         chosen = np.arange(len(rows)) if attacked is None else np.flatnonzero(np.isin(codes, attacked))
-        bounds = _all(voter, reading, rows[chosen], codes[chosen], effort, progress)
+        budget = effort.budget.metered(len(chosen))
+        bounds = _all(voter, reading, rows[chosen], codes[chosen], replace(effort, budget=budget), progress)
+        effort.budget.charge(chosen, budget)
     if len(chosen) == len(rows):
         return bounds
     out = _infinite_bounds(rows, codes)
@@ -146,17 +147,31 @@ def _over_places(
         batch = batch[near]
         if batch.size > _WITNESSES and effort.witness and moves.integer is not None:
             # With more whole numbers to choose, witnesses take long and rarely meet the bound: only the nearest places.
-            lower = bound(places[left[batch]], codes[left[batch]], replace(effort, witness=False)).radius
+            part = left[batch]
+            lower = _shared(bound, places[part], codes[part], owner[part], replace(effort, witness=False)).radius
             lower = np.maximum(radius[batch], together(moves, price[left[batch]], lower))
             by_bound, rank = _ranked(owner[left[batch]], lower)
             far = by_bound[rank >= _WITNESSES]
             np.minimum.at(best.radius, owner[left[batch[far]]], lower[far])
             batch = batch[by_bound[rank < _WITNESSES]]
         if batch.size:
-            rest = bound(places[left[batch]], codes[left[batch]], effort)
+            rest = _shared(bound, places[left[batch]], codes[left[batch]], owner[left[batch]], effort)
             lower = np.maximum(radius[batch], together(moves, price[left[batch]], rest.radius))
             upper = together(moves, price[left[batch]], rest.upper)
             _lower(best, owner[left[batch]], np.minimum(lower, upper), upper, rest.adversarial)
+
+
+def _shared(bound: Bound, places: np.ndarray, codes: np.ndarray, owner: np.ndarray, effort: Effort) -> Bracket:
+    """The bounds of places, which share what their owners have left of the budget."""
+    out = _infinite_bounds(places, codes)
+    shares = effort.budget.shared(owner)
+    for share in np.unique(shares):
+        at = np.flatnonzero(shares == share)
+        budget = replace(effort.budget, work=int(share)).metered(at.size)
+        part = bound(places[at], codes[at], replace(effort, budget=budget))
+        effort.budget.charge(owner[at], budget)
+        out.radius[at], out.upper[at], out.adversarial[at] = part.radius, part.upper, part.adversarial
+    return out
 
 
 def _ranked(owner: np.ndarray, size: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -187,7 +202,7 @@ def _on_lattice(voter: Voter, moves: Moves, rows: np.ndarray, relaxed: Bracket, 
     if effort.budget.at is not None:
         open_ = open_[(relaxed.radius[open_] < effort.budget.at) & (relaxed.upper[open_] >= effort.budget.at)]
     if not isinstance(moves.norm, LInf):  # the verdict at one size is not that of the rest at the same size
-        effort = replace(effort, budget=Budget(effort.budget.nodes))
+        effort = replace(effort, budget=replace(effort.budget, at=None))
     out = Bracket(relaxed.radius.copy(), relaxed.upper.copy(), relaxed.adversarial.copy(), relaxed.codes)
     most = FEW_PLACES if voter.encoding.warps else PLACES  # behind monotone maps each place takes as long as a row
     for chosen, at, reach, owner, places in _lattice_blocks(moves, rows, relaxed, open_, effort.budget.at, most):
@@ -201,7 +216,9 @@ def _on_lattice(voter: Voter, moves: Moves, rows: np.ndarray, relaxed: Bracket, 
         x = rows[at]
         price = moves.lengths(places - x[owner]) * _ROUNDED
         best = Bracket(reach, relaxed.upper[at].copy(), relaxed.adversarial[at].copy(), relaxed.codes[at])
-        _over_places(voter, rest, x, best, owner, places, price, of_rest, effort)
+        budget = effort.budget.of(at)
+        _over_places(voter, rest, x, best, owner, places, price, of_rest, replace(effort, budget=budget))
+        effort.budget.put(at, budget)
         known = np.isfinite(best.upper)
         out.adversarial[at[known]] = best.adversarial[known]
         out.upper[at[known]] = moves.lengths(best.adversarial[known] - x[known])

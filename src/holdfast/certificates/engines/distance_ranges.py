@@ -17,7 +17,7 @@ _COARSE, _FINE = 60, 16  # halvings: with Lipschitz constants alone, and with th
 _TARGETS = 32  # nearest points of the predicted class that are used, or twice as many as an order statistic needs
 _REFINED = 64  # points of other classes (2k more) whose pairs get the tighter, slower bound
 _ROOTS = 24  # halvings for a pair
-_NODES = 100  # nodes of the search for moves to look for witnesses along
+_SHARE = 4  # of the budget, one part in so many goes into the search for moves to look for witnesses along
 
 
 def _distance_ranges(
@@ -52,7 +52,7 @@ def _unchecked_moves(problem: DistanceProblem, queries, inputs, n_jobs, budget: 
     engine = exact_1nn if exact_1nn.handles(plain) else exact_knn
     if not engine.handles(plain):
         return np.full((len(queries), problem.T.shape[1]), np.nan)
-    few = replace(budget, nodes=min(budget.nodes, _NODES), at=None)
+    few = replace(budget, work=budget.work // _SHARE, at=None, spent=None, ended=None)
     return engine(plain, queries, plain.vote(queries), inputs=inputs, n_jobs=n_jobs, budget=few).delta
 
 
