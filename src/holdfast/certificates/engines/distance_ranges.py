@@ -14,6 +14,7 @@ from holdfast.certificates.problems.distances import lengths
 from holdfast.certificates.rounding import kappa
 
 _COARSE, _FINE = 60, 16  # halvings: with Lipschitz constants alone, and with the range of every coordinate
+_PASS, _FEWEST = 4, 8  # the work of a slow halving for each number in the points; halvings whatever the budget
 _TARGETS = 32  # nearest points of the predicted class that are used, or twice as many as an order statistic needs
 _REFINED = 64  # points of other classes (2k more) whose pairs get the tighter, slower bound
 _ROOTS = 24  # halvings for a pair
@@ -33,10 +34,11 @@ def _distance_ranges(
     reach = _Reach(problem)
     lower = np.zeros(len(queries))
     room = problem.room(inputs, len(queries)) if reach.boxed else (None, None)
+    fine = int(np.clip(budget.operations // (_PASS * problem.points.size), _FEWEST, _FINE))
     for t, (u, y) in enumerate(zip(queries, prediction, strict=True)):
         down, up = (None if side is None else side[t] for side in room)
         row = _Query(problem, reach, u, int(y), None if inputs is None else inputs[t], down, up)
-        lower[t] = row.radius()
+        lower[t] = row.radius(fine)
     wrong = problem.vote(queries) != prediction
     lower[wrong] = 0.0
     return Bounds(lower, np.full(len(queries), np.inf), _unchecked_moves(problem, queries, inputs, n_jobs, budget))
@@ -90,8 +92,8 @@ class _Query:
         # Distances that differ by this many errors have weights whose sums are ordered alike, however they are rounded.
         self.strictness = 2.0 + problem.n_neighbors / 16.0 if problem.weighted else 1.0
 
-    def radius(self) -> float:
-        """The largest size found that is certified."""
+    def radius(self, fine: int) -> float:
+        """The largest size found that is certified, by so many of the slow halvings."""
         whole = self.reach.whole
         if whole == 0.0:
             return np.inf if self.problem.holds(*self.ranges(0.0, False), self.y) else 0.0
@@ -103,7 +105,7 @@ class _Query:
         far = min(2.0 * (float(self.d.max()) + self.problem.within) / whole, most)  # beyond, nothing is certified here
         pairs = self.from_pairs(far) if self.problem.n_neighbors else 0.0
         low = self.bisect(0.0, far, _COARSE, coordinates=False)
-        low = self.bisect(max(low, pairs), far, _FINE, coordinates=True)
+        low = self.bisect(max(low, pairs), far, fine, coordinates=True)
         return max(low, pairs)
 
     def bisect(self, low: float, far: float, steps: int, coordinates: bool) -> float:
