@@ -122,17 +122,17 @@ def test_a_search_that_is_cut_short_is_still_a_sandwich():
         rng = np.random.default_rng([seed, 3])
         problem, queries, x, prediction = random_problem(rng, 5, 3, n=11)
         exact = np.array([exact_radius(problem, u, y) for u, y in zip(queries, prediction, strict=True)])
-        for nodes in (0, 1, 3, 10, 40):
-            check(problem, queries, x, prediction, "exact_knn", exact, budget=Budget(nodes=nodes))
+        for work in (0, 1, 3, 10, 40):
+            check(problem, queries, x, prediction, "exact_knn", exact, budget=Budget(work))
 
 
 def test_a_budget_is_kept_and_more_of_it_never_loosens():
     problem, queries, x, prediction = random_problem(np.random.default_rng(0), 5, 3, n=60)
     engine = choose(problem)
-    lower = [engine(problem, queries, prediction, budget=Budget(nodes), n_jobs=1).lower for nodes in (0, 3, 400)]
+    lower = [engine(problem, queries, prediction, budget=Budget(work), n_jobs=1).lower for work in (0, 3, 400)]
     assert (lower[0] <= lower[1]).all()
     assert (lower[1] <= lower[2]).all()
-    assert (lower[0] < lower[2]).any()  # without nodes the search does not end
+    assert (lower[0] < lower[2]).any()  # without work there is no search
 
 
 def test_threads_change_nothing():

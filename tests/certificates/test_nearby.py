@@ -54,7 +54,7 @@ def test_the_nearest_points_tell_what_all_would(few, engine, k, norm):
     problem = problem_of(X, y, k, norm)
     queries = x @ problem.T.T
     prediction = votes(problem, queries)
-    options = {"budget": Budget(nodes=10**6)} if engine is exact_knn else {}
+    options = {"budget": Budget(10**6)} if engine is exact_knn else {}
     whole = engine(problem, queries, prediction, inputs=x, n_jobs=1, **options)
     for memory in (1e-9, 256.0):
         part = from_nearby(engine, problem, queries, prediction, x, 2, memory, **options)

@@ -12,7 +12,7 @@ from tests.certificates.mixed_integer import FAR, milp_loses, milp_radius
 from tests.sizes import FULL
 
 ROUNDS = int(os.environ.get("HOLDFAST_PROGRAMS", "1"))  # of 140 problems
-BUDGET = Budget(nodes=20_000)
+BUDGET = Budget(20_000)
 LIMITS = ("none", "box", "one-sided", "relations", "box and relations")
 
 
@@ -133,14 +133,14 @@ def test_the_norms_keep_their_order():
 
 
 @pytest.mark.parametrize("norm", NORMS)
-@pytest.mark.parametrize("nodes", [0, 1, 5, 30])
-def test_a_verdict_that_is_cut_short_is_sound(norm, nodes):
+@pytest.mark.parametrize("work", [0, 1, 5, 30])
+def test_a_verdict_that_is_cut_short_is_sound(norm, work):
     problem, queries, x, prediction = random_problem(np.random.default_rng(2), 5, 3, "random", norm, n=40)
     full = exact_knn(problem, queries, prediction, n_jobs=1, budget=BUDGET)
     for at in (0.3, 0.9, 1.1):
         sizes = at * full.upper
         for t in range(len(queries)):
-            budget = Budget(nodes=nodes, at=float(sizes[t]))
+            budget = Budget(work, at=float(sizes[t]))
             found = exact_knn(problem, queries[t : t + 1], prediction[t : t + 1], n_jobs=1, budget=budget)
             assert found.lower[0] <= full.upper[t]
             assert found.upper[0] >= full.lower[t]

@@ -13,7 +13,7 @@ from holdfast.search import FAMILIES, robust_classifier
 from holdfast.search.families import Facts
 from holdfast.search.rungs import climb, thinned
 from holdfast.search.trial import Trial, run_trials
-from holdfast.search.verdict import NODES, Criterion
+from holdfast.search.verdict import WORK, Criterion
 
 FAST = ["linear", "euclidean"]
 
@@ -83,7 +83,7 @@ def test_scores_are_those_of_the_refitted_candidate(rows, threat):
         )
         for h, found in zip(heads, verdicts, strict=True):
             model = recipe.classifier(recipe.heads[h]).fit(X[train], y[train])
-            own = certify(model, X[test], y[test], threat=threat, at=0.3, budget=NODES, witness=False)
+            own = certify(model, X[test], y[test], threat=threat, at=0.3, budget=WORK, witness=False)
             accuracy = np.mean(own.prediction == y[test])
             np.testing.assert_allclose(found, [own.certified_accuracy(), accuracy])
 

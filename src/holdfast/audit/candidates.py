@@ -15,6 +15,7 @@ from sklearn.preprocessing import StandardScaler
 
 from holdfast.audit.progress import StageProgress, no_progress
 from holdfast.audit.tune import PlainLMNN, label, tuned, untuned
+from holdfast.certificates.certify import DEFAULT_BUDGET
 from holdfast.certificates.threat import Threat
 from holdfast.models import CertifiedKNeighborsClassifier
 
@@ -35,7 +36,7 @@ class Training:
         Features that no amount moves.
     threat : Threat or None
         What may move, for standardised rows; None: what is not frozen, in Euclidean length.
-    radius, tune, n_neighbors, n_draws, random_state, n_jobs, progress, class_weight
+    radius, tune, n_neighbors, n_draws, random_state, n_jobs, progress, class_weight, budget
         As for :func:`holdfast.audit.audit`.
     """
 
@@ -52,6 +53,7 @@ class Training:
     progress: StageProgress = no_progress
     threat: Threat | None = None
     class_weight: str | None = "auto"
+    budget: int = DEFAULT_BUDGET
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,7 +116,8 @@ def _tuned(training: Training, robust: bool, families, stage: str) -> Fitted:
         threat = t.threat if t.threat is not None or t.frozen is None else Threat(frozen=t.frozen)
         classifier, settings = tuned(
             t.X[t.tuned], t.y[t.tuned], families=families, tune=t.tune, radius=t.radius, threat=threat,
-            class_weight=t.class_weight, n_draws=t.n_draws, random_state=t.random_state, n_jobs=t.n_jobs,
+            class_weight=t.class_weight, n_draws=t.n_draws,
+            budget=t.budget * len(t.tuned) // len(t.y), random_state=t.random_state, n_jobs=t.n_jobs,
             progress=t.progress, stage=stage,
         )  # fmt: skip
     step = "knn" if isinstance(classifier, CertifiedKNeighborsClassifier) else "model"

@@ -11,6 +11,7 @@ from holdfast.audit.table_columns import in_table_columns
 from holdfast.certificates.certify import DEFAULT_BUDGET
 from holdfast.certificates.threat import Threat
 from holdfast.certificates.threat_words import TRAINING
+from holdfast.certificates.voting import voter_for
 from holdfast.explanations import Counterfactuals, counterfactuals
 from holdfast.explanations.entry import entry_data
 from holdfast.explanations.text import change_text, entry_sentence, proof_text
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 
 EXPLAINED = 40  # test rows that are explained; each takes about as long as three certificates
 ENDS = 3  # rows at each end of certainty that every report lists; readers pick among all that are explained
+_VOTERS = 5_000  # reference points up to which it is: with more, a prediction takes too long
+_BLOCK = 10  # rows between two reports of progress
 _SINGLE = 100  # features up to which a change of one feature alone is looked for: one certificate for each
 _SHOWN = 8  # changes of a row in its table
 _SAID = 3  # in a sentence
@@ -41,7 +44,7 @@ class Explained:
     closest : Counterfactuals
         The smallest change.
     single : Counterfactuals or None
-        The smallest change of one feature alone; None if there are very many features.
+        The smallest change of one feature alone; None if there are very many features or reference points.
     whole : list of str
         Features that stay whole numbers.
     within_data : bool
@@ -127,7 +130,6 @@ def explain_rows(
     if not len(chosen):
         return None
     stage = f"Explaining: {result.methods.get(key, key)}"
-    progress(stage, 0, 2)
     model, is_own_model = result.models[key], key == "yours"
     test_rows = result.X_test if result.rows_given is None or not is_own_model else result.rows_given
     known = reference if is_own_model else (with_names(result.X_train, model), result.y_train)
@@ -136,10 +138,8 @@ def explain_rows(
     threat = _threat(result, by_name, np.flatnonzero(whole))
     chosen_rows = test_rows.iloc[chosen] if hasattr(test_rows, "iloc") else with_names(test_rows[chosen], model)
 
-    def ask(**options) -> Counterfactuals:
-        answers = counterfactuals(
-            model, chosen_rows, threat=threat, reference=known, budget=budget, n_jobs=n_jobs, **options
-        )
+    def ask(rows, **options) -> Counterfactuals:
+        answers = counterfactuals(model, rows, threat=threat, reference=known, n_jobs=n_jobs, **options)
         if key != "yours" or result.encoder is not None:
             names = list(result.feature_names)
             answers = (
@@ -148,10 +148,25 @@ def explain_rows(
         names = [short_name(name) for name in answers.columns]
         return replace(answers, columns=names, prediction=_short(answers.prediction), target=_short(answers.target))
 
-    closest = ask()
-    progress(stage, 1, 2)
-    single = ask(max_features=1) if 1 < (~result.frozen).sum() <= _SINGLE else None
-    progress(stage, 2, 2)
+    n, n_free = len(chosen), int((~result.frozen).sum())
+    voters = getattr(voter_for(model, known), "points", ())
+    alone = 1 < n_free <= _SINGLE and len(voters) <= _VOTERS
+    steps = n * (2 if alone else 1)
+
+    def ask_by_blocks(before: int, **options) -> Counterfactuals:
+        parts = []
+        for start in range(0, n, _BLOCK):
+            progress(stage, before + start, steps)
+            block = slice(start, start + _BLOCK)
+            parts.append(
+                ask(chosen_rows.iloc[block] if hasattr(chosen_rows, "iloc") else chosen_rows[block], **options)
+            )
+        return Counterfactuals.concatenate(parts)
+
+    closest = ask_by_blocks(0, budget=budget)
+    # The searches for each feature alone share what one row may take.
+    single = ask_by_blocks(n, max_features=1, budget=budget // n_free) if alone else None
+    progress(stage, steps, steps)
     within_data = known is not None or hasattr(model, "reference_")
     names = [short_name(result.feature_names[f]) for f in np.flatnonzero(whole)]
     return Explained(key, chosen, closest, single, names, within_data)

@@ -98,8 +98,9 @@ def audit(
     class_weight : {"auto", "balanced"} or None, default="auto"
         "balanced": parameters are chosen by means over classes, so that a rare class counts as much as a frequent
         one. "auto": balanced if the rarest class has less than a fifth of the rows.
-    budget : int, default=2000
-        Nodes a row may take in the exact search; the bounds hold whatever it is.
+    budget : int, default=40000
+        Work that a row may take in searches, in units of about a microsecond, as for :func:`holdfast.certify`; the
+        bounds hold whatever it is.
     drop : sequence of str, default=()
         Columns to leave out.
     id : str, optional
@@ -174,7 +175,7 @@ def audit(
     }  # fmt: skip
     training = Training(
         table.X_train, table.y_train, table.tuned, frozen, radius, tune, n_neighbors, n_draws, random_state, n_jobs,
-        progress, None if threat is None else allowed.for_tuning(scaler.mean_, scaler.scale_), class_weight,
+        progress, None if threat is None else allowed.for_tuning(scaler.mean_, scaler.scale_), class_weight, budget,
     )  # fmt: skip
     fitted, methods = _train(candidates, training, settings, notes, seconds, progress)
     certificates = _certify(fitted, methods, table, allowed, budget, n_jobs, seconds, progress)

@@ -10,6 +10,7 @@ from sklearn.base import clone
 from sklearn.preprocessing import StandardScaler
 
 from holdfast.audit.progress import StageProgress, no_progress
+from holdfast.certificates.certify import DEFAULT_BUDGET
 from holdfast.certificates.threat import Threat
 from holdfast.learn import LMNN, Perturbation
 from holdfast.models import CertifiedKNeighborsClassifier
@@ -70,6 +71,7 @@ def tuned(
     threat: Threat | None = None,
     class_weight: str | None = "auto",
     n_draws: int = 8,
+    budget: int = DEFAULT_BUDGET,
     random_state: int = 0,
     n_jobs: int | None = None,
     progress: StageProgress = no_progress,
@@ -93,6 +95,8 @@ def tuned(
         "balanced": classes count alike. "auto": they do if the rarest has less than a fifth of the rows.
     n_draws : int, default=8
         Random draws of a family's parameters.
+    budget : int, default=40000
+        Work that a row may take when the winner, fitted to these rows, is certified.
     random_state : int, default=0
     n_jobs : int or None, default=None
         Threads.
@@ -110,7 +114,7 @@ def tuned(
     search = RobustClassifierCV(
         radius, threat, families, n_draws=n_draws, cv=_FOLDS, objective=_OBJECTIVES[tune],
         average="macro" if weighing(y, class_weight) else "micro", n_jobs=n_threads(n_jobs), random_state=random_state,
-        progress=partial(progress, stage), refit=False,
+        budget=budget, progress=partial(progress, stage), refit=False,
     )  # fmt: skip
     progress(stage, 0, 1)
     # Certifying spends its time in kernels that release the interpreter: threads do, and start at once.

@@ -1,21 +1,23 @@
 """Bound rows from below and search witnesses from above, in blocks; ``certify`` and ``attack`` both call this."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from holdfast.certificates.effort import Effort as Effort
-from holdfast.certificates.engines import solve
+from holdfast.certificates.engines import choose, solve
 from holdfast.certificates.folding.normalizer import radii_before_normalizer
 from holdfast.certificates.moves import Moves
 from holdfast.certificates.problems import Bounds, Problem
 from holdfast.certificates.voting import NeighborVoter, Voter
 from holdfast.certificates.warped import warped_bounds
 from holdfast.certificates.witnesses.search import find_witnesses
-from holdfast.numerics.threads import single_threaded_blas
+from holdfast.numerics.threads import n_threads, single_threaded_blas
 
 _BLOCK = 256  # rows between two reports of progress; four times as many if there are many reference points
+_SECONDS = 1  # between two reports, if every row takes all of its budget; but no fewer rows than _FEWEST
+_FEWEST = 32
 _MANY = 5_000  # reference points from which on witnesses are searched with as few calls of predict as possible
 
 Progress = Callable[[int, int], object]
@@ -73,7 +75,9 @@ def bracket(
     out = Bracket(np.empty(len(rows)), np.empty(len(rows)), np.empty_like(rows), codes)
     done = 0
     for at, group_moves in groups:
-        group = _bracket(voter, group_moves, rows[at], codes[at], effort, None)
+        budget = effort.budget.metered(at.size)
+        group = _bracket(voter, group_moves, rows[at], codes[at], replace(effort, budget=budget), None)
+        effort.budget.charge(at, budget)
         out.radius[at], out.upper[at], out.adversarial[at] = group.radius, group.upper, group.adversarial
         done += at.size
         if progress is not None:
@@ -81,20 +85,28 @@ def bracket(
     return out
 
 
+def rows_at_once(effort: Effort) -> int:
+    """Rows between two reports of progress, where searches may take all of the budget; no result depends on it."""
+    return max(_FEWEST, n_threads(effort.n_jobs) * _SECONDS * 10**6 // max(effort.budget.work, 1))
+
+
 def _bracket(voter: Voter, moves: Moves, rows: np.ndarray, codes: np.ndarray, effort: Effort, progress) -> Bracket:
     """:func:`bracket` for rows with the same moves, in blocks."""
     many_points = isinstance(voter, NeighborVoter) and len(voter.points) >= _MANY
-    step = 4 * _BLOCK if many_points else _BLOCK
     after = voter.fold.after
     relaxed = moves.relaxed()
     problem = voter.problem(voter.fold.before, relaxed) if after is None else voter.problem(after, Moves())
+    step = 4 * _BLOCK if many_points else _BLOCK
+    if voter.encoding.warps or not (after is not None or choose(problem, effort.fast).fast):
+        step = min(step, rows_at_once(effort))
     blocks = []
     for start in range(0, len(rows), step):
         part = slice(start, start + step)
+        own = replace(effort, budget=effort.budget.part(part))
         with single_threaded_blas():  # set once for a block, and not in each of its calls of predict
-            bounds = _bounds(voter, problem, moves, rows[part], codes[part], effort)
+            bounds = _bounds(voter, problem, moves, rows[part], codes[part], own)
             if effort.witness:
-                bounds = find_witnesses(voter, problem, moves, rows[part], codes[part], bounds, effort, many_points)
+                bounds = find_witnesses(voter, problem, moves, rows[part], codes[part], bounds, own, many_points)
             else:
                 bounds = Bounds(bounds.lower, np.full_like(bounds.lower, np.inf), np.full_like(rows[part], np.nan))
         blocks.append(bounds)

@@ -62,6 +62,8 @@ class Certificate:
         certificate is about the row that the model makes of it. None where a model has nothing of the kind.
     far : bool ndarray of shape (n_rows,) or None
         Rows with a number far outside of the rows of training; None where their range is not known.
+    budget_ended : ndarray of bool or None
+        True where the budget ended the search: a larger one may tighten the bounds.
     """
 
     radius: np.ndarray
@@ -79,6 +81,7 @@ class Certificate:
     gaps_filled: np.ndarray | None = None
     unknown_words: np.ndarray | None = None
     far: np.ndarray | None = None
+    budget_ended: np.ndarray | None = None
 
     @property
     def exact(self) -> np.ndarray:
@@ -127,6 +130,7 @@ class Certificate:
                 None if getattr(first, name) is None else np.concatenate([getattr(part, name) for part in parts])
                 for name in _CELLS
             ),
+            None if first.budget_ended is None else np.concatenate([part.budget_ended for part in parts]),
         )
 
     def __len__(self) -> int:
@@ -137,10 +141,10 @@ class Certificate:
         median = f"{np.median(finite):.4g}" if finite.size else "inf"
         if self.at is not None:
             verdicts = self.stable.tolist()
+            counts = [verdicts.count(verdict) for verdict in (True, False, None)]
             return (
                 f"<Certificate of {len(self)} predictions at {self.norm} size {self.at:g} in {self.units}: "
-                f"{verdicts.count(True)} stable, {verdicts.count(False)} not, {verdicts.count(None)} undecided"
-                f"{self._remarks()}>"
+                f"{counts[0]} stable, {counts[1]} not, {counts[2]} undecided{self._remarks()}>"
             )
         return (
             f"<Certificate of {len(self)} predictions: median {self.norm} radius {median} in {self.units}, "
@@ -148,12 +152,14 @@ class Certificate:
         )
 
     def _remarks(self) -> str:
-        """Columns that were frozen, and rows with cells that the model was not fitted on."""
-        out = [f"{len(self.frozen)} column{'s' if len(self.frozen) > 1 else ''} frozen"] if self.frozen else []
+        """Rows whose budget ended, columns that were frozen, rows with cells that the model was not fitted on."""
+        ended = 0 if self.budget_ended is None else int(self.budget_ended.sum())
+        out = [f", {ended} ended by the budget"] if ended else []
+        out += [f"; {len(self.frozen)} column{'s' if len(self.frozen) > 1 else ''} frozen"] if self.frozen else []
         for name, what in _CELLS.items():
             count = 0 if getattr(self, name) is None else int((getattr(self, name) > 0).sum())
-            out += [f"{count} row{'s' if count > 1 else ''} with {what}"] if count else []
-        return "".join(f"; {remark}" for remark in out)
+            out += [f"; {count} row{'s' if count > 1 else ''} with {what}"] if count else []
+        return "".join(out)
 
     def certified_accuracy(self, y=None, radii=None) -> np.ndarray:
         """Share of rows that are right and stay so within each radius.
@@ -221,6 +227,8 @@ class Certificate:
         }
         if self.at is not None:
             columns["stable"] = array(self.stable, dtype="boolean")
+        if self.budget_ended is not None:
+            columns["budget_ended"] = self.budget_ended
         if self.true is not None:
             columns["true"] = self.true
             columns["correct"] = self.true == self.prediction

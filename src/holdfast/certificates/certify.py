@@ -1,16 +1,16 @@
 """The front door: how far may this input move before the answer can change?"""
 
-import math
 import warnings
+from dataclasses import replace
 
 import numpy as np
 
 from holdfast.base.collections import certified_by_blocks
 from holdfast.certificates.bracket import Bracket, Progress
-from holdfast.certificates.certificate import Certificate
+from holdfast.certificates.certificate import Certificate, meet
 from holdfast.certificates.effort import Effort
 from holdfast.certificates.enumeration import bracket_threat
-from holdfast.certificates.problems import Budget
+from holdfast.certificates.problems import DEFAULT_BUDGET, Budget
 from holdfast.certificates.threat import Threat, checked_threat
 from holdfast.certificates.threat_encoding import enumerated_values, frozen_columns, read_for
 from holdfast.certificates.training_range import far_rows
@@ -20,9 +20,6 @@ from holdfast.certificates.witnesses.boundary import confirmed_radii
 from holdfast.numerics.labels import class_codes
 from holdfast.numerics.threads import single_threaded_blas
 from holdfast.parameters import check_count, check_number
-
-DEFAULT_BUDGET = 2000  # nodes a row
-NODES_A_SECOND = 20_000  # nodes that one core solves, roughly; only to convert budgets that are given in seconds
 
 
 @certified_by_blocks(join=Certificate.concatenate)
@@ -84,9 +81,11 @@ def certify(
     method : {"auto", "lower"}, default="auto"
         "auto" seeks the exact radius (closed form and quadratic programs for one neighbour, branch and bound
         within ``budget`` for more); "lower" takes the fast lower bound alone.
-    budget : int, default=2000
-        Nodes of branch and bound a row may take (a node takes some 50 µs). Whatever it is, the bounds are sound,
-        and they depend on it alone, not on the machine. A float is read as seconds of version 0.1, with a warning.
+    budget : int, default=40000
+        Work that a row may take in searches, in units of some thousand multiply-adds: a unit is about a microsecond of
+        one core, so that 40000 is about 40 ms a row, whatever the model. Whatever it is, the bounds are sound, and they
+        depend on it alone, not on the machine. Besides, a row is compared with all reference points a few times, and
+        predicted some hundred times if ``witness``.
     witness : bool, default=True
         Whether to look for adversarial points; without, ``upper`` is infinite.
     memory : float, default=256
@@ -141,15 +140,19 @@ def certify(
         attacked = attacked_codes(fitted.classes, voter.classes)
         y = true_labels(y, voter.classes, len(rows))
         reading.check_rows(rows)
+        effort = replace(effort, budget=effort.budget.metered(len(rows)))
         bounds = bracket_threat(voter, reading, rows, effort, attacked, _printer(verbose, progress))
         radius = confirmed_radii(voter, reading, X, rows, bounds, attacked)
         adversarial, upper = _witnesses(voter, X, bounds)
+        ended = effort.budget.ended & ~meet(radius, upper)
+        if at is not None:
+            ended &= (radius <= at) & (upper > at)
     at_no_cost = reading.categories is not None and reading.categories.at_no_cost
     return Certificate(
         radius, upper, adversarial, voter.classes[bounds.codes], reading.moves.norm.name,
         _units(reading.moves), y, at, at_no_cost, X.index if hasattr(X, "iloc") else None,
         frozen_columns(reading, voter), enumerated_values(reading), *_cells(voter, rows),
-        far_rows(voter, rows, reference),
+        far_rows(voter, rows, reference), ended,
     )  # fmt: skip
 
 
@@ -250,17 +253,8 @@ def _effort(method: str, budget, witness: bool, memory: float, n_jobs: int | Non
         at = float(np.nextafter(float(at), np.inf))  # moves of size ``at`` count too: the radius must be above it
     if method not in ("auto", "lower"):
         raise ValueError(f"method must be 'auto' or 'lower'; got {method!r}.")
-    if isinstance(budget, float):
-        check_number("certify", "budget", budget, at_least=0)
-        nodes = math.ceil(budget * NODES_A_SECOND)
-        warnings.warn(
-            f"budget counts nodes of the search, not seconds: budget={budget} is read as {nodes} nodes.",
-            FutureWarning,
-            stacklevel=4,  # the caller of certify, which is decorated
-        )
-        budget = nodes
     check_count("certify", "budget", budget, at_least=0)
-    return Effort(method == "lower", witness, Budget(nodes=int(budget), at=at), memory, n_jobs)
+    return Effort(method == "lower", witness, Budget(int(budget), at), memory, n_jobs)
 
 
 def _units(moves) -> str:

@@ -16,14 +16,15 @@ from holdfast.certificates.certificate import meet
 from holdfast.certificates.effort import Effort
 from holdfast.certificates.lattice import FEW_PLACES, PLACES, coarse_columns, offsets
 from holdfast.certificates.moves import Moves
+from holdfast.certificates.problems import DEFAULT_BUDGET, UNIT
 from holdfast.certificates.relations import Relations
 from holdfast.certificates.threat_reading import Reading
-from holdfast.certificates.voting import Voter
+from holdfast.certificates.voting import NeighborVoter, Voter
 from holdfast.certificates.witnesses.check import answer_changes
 from holdfast.numerics.threads import single_threaded_blas
 
 _PLACES = 8_192  # places that are made at once, to bound memory
-_BATCH_ROWS = 1_024  # rows at once, where only the verdict at one size is needed
+_BATCH_ROWS = 256  # rows at once, where only the verdict at one size is needed
 _WITNESSES = 3  # places of a row from which witnesses are searched, where whole numbers make that slow
 
 Bound = Callable[[np.ndarray, np.ndarray, Effort], Bracket]  # (rows, codes, effort) -> their bounds
@@ -54,7 +55,9 @@ def bracket_threat(
     with single_threaded_blas():  # once, in place of once for each call of predict
         codes = voter.predict(rows)
         chosen = np.arange(len(rows)) if attacked is None else np.flatnonzero(np.isin(codes, attacked))
-        bounds = _all(voter, reading, rows[chosen], codes[chosen], effort, progress)
+        budget = effort.budget.metered(len(chosen))
+        bounds = _all(voter, reading, rows[chosen], codes[chosen], replace(effort, budget=budget), progress)
+        effort.budget.charge(chosen, budget)
     if len(chosen) == len(rows):
         return bounds
     out = _infinite_bounds(rows, codes)
@@ -138,7 +141,7 @@ def _over_places(
     left = np.flatnonzero(~at_once & (price < best.radius[owner]))
     if not left.size:
         return
-    quick = replace(effort, fast=True, witness=False)
+    quick = replace(effort, fast=True, witness=False, budget=replace(effort.budget, spent=None, ended=None))
     radius = moves.norm.combine(price[left], bound(places[left], codes[left], quick).radius)
     # First the nearest place of each row: its witness is often nearer than all other places are.
     order, rank = _ranked(owner[left], radius)
@@ -147,23 +150,37 @@ def _over_places(
         near = radius[batch] < (best.upper[whose] if at is None else np.minimum(best.upper[whose], at))
         if at is not None:
             near &= ~(best.upper[whose] < at)  # the verdict is known
-        if effort == quick:
+        if effort.fast and not effort.witness:
             near[:] = False
         np.minimum.at(best.radius, whose[~near], radius[batch[~near]])
         batch = batch[near]
         if batch.size > _WITNESSES and effort.witness and moves.integer is not None:
             # With more whole numbers to choose, witnesses take long and rarely meet the bound: only the nearest places.
-            lower = bound(places[left[batch]], codes[left[batch]], replace(effort, witness=False)).radius
+            part = left[batch]
+            lower = _shared(bound, places[part], codes[part], owner[part], replace(effort, witness=False)).radius
             lower = np.maximum(radius[batch], moves.norm.combine(price[left[batch]], lower))
             by_bound, rank = _ranked(owner[left[batch]], lower)
             far = by_bound[rank >= _WITNESSES]
             np.minimum.at(best.radius, owner[left[batch[far]]], lower[far])
             batch = batch[by_bound[rank < _WITNESSES]]
         if batch.size:
-            rest = bound(places[left[batch]], codes[left[batch]], effort)
+            rest = _shared(bound, places[left[batch]], codes[left[batch]], owner[left[batch]], effort)
             lower = np.maximum(radius[batch], moves.norm.combine(price[left[batch]], rest.radius))
             upper = moves.norm.combine(price[left[batch]], rest.upper)
             _lower(best, owner[left[batch]], np.minimum(lower, upper), upper, rest.adversarial)
+
+
+def _shared(bound: Bound, places: np.ndarray, codes: np.ndarray, owner: np.ndarray, effort: Effort) -> Bracket:
+    """The bounds of places, which share what their owners have left of the budget."""
+    out = _infinite_bounds(places, codes)
+    shares = effort.budget.shared(owner)
+    for share in np.unique(shares):
+        at = np.flatnonzero(shares == share)
+        budget = replace(effort.budget, work=int(share)).metered(at.size)
+        part = bound(places[at], codes[at], replace(effort, budget=budget))
+        effort.budget.charge(owner[at], budget)
+        out.radius[at], out.upper[at], out.adversarial[at] = part.radius, part.upper, part.adversarial
+    return out
 
 
 def _ranked(owner: np.ndarray, size: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -195,7 +212,7 @@ def _on_lattice(voter: Voter, moves: Moves, rows: np.ndarray, relaxed: Bracket, 
         open_ = open_[(relaxed.radius[open_] < effort.budget.at) & (relaxed.upper[open_] >= effort.budget.at)]
     effort = replace(effort, budget=replace(effort.budget, at=moves.norm.rest_at(effort.budget.at)))
     out = Bracket(relaxed.radius.copy(), relaxed.upper.copy(), relaxed.adversarial.copy(), relaxed.codes)
-    most = FEW_PLACES if voter.encoding.warps else PLACES  # behind monotone maps each place takes as long as a row
+    most = _most_places(voter, effort)
     for chosen, at, reach, owner, places in _lattice_blocks(moves, rows, relaxed, open_, effort.budget.at, most):
         fine = np.asarray(moves.integer) & ~chosen
         frozen = chosen if moves.frozen is None else moves.frozen | chosen
@@ -207,12 +224,24 @@ def _on_lattice(voter: Voter, moves: Moves, rows: np.ndarray, relaxed: Bracket, 
         x = rows[at]
         price = moves.lengths(places - x[owner]) * (1.0 - 1e-12)
         best = Bracket(reach, relaxed.upper[at].copy(), relaxed.adversarial[at].copy(), relaxed.codes[at])
-        _over_places(voter, rest, x, best, owner, places, price, of_rest, effort)
+        budget = effort.budget.of(at)
+        _over_places(voter, rest, x, best, owner, places, price, of_rest, replace(effort, budget=budget))
+        effort.budget.put(at, budget)
         known = np.isfinite(best.upper)
         out.adversarial[at[known]] = best.adversarial[known]
         out.upper[at[known]] = moves.lengths(best.adversarial[known] - x[known])
         out.radius[at] = np.minimum(np.maximum(relaxed.radius[at], best.radius), out.upper[at])
     return out
+
+
+def _most_places(voter: Voter, effort: Effort) -> int:
+    """How many choices of whole numbers of a row to go through: fewer where every one takes long, many votes say."""
+    if voter.encoding.warps:  # each place takes as long as a row
+        return FEW_PLACES
+    if not isinstance(voter, NeighborVoter):
+        return PLACES
+    place = voter.points.size * (2 + voter.n_neighbors // 2)  # the work of the fast bound, roughly
+    return int(np.clip(max(effort.budget.work, DEFAULT_BUDGET) * UNIT // place, FEW_PLACES, PLACES))
 
 
 def _lattice_blocks(

@@ -9,7 +9,6 @@ from holdfast.certificates.categories import LIMIT, Categories, Category
 from holdfast.certificates.columns import Columns
 from holdfast.certificates.folding.encoding import Encoding
 from holdfast.certificates.folding.values import as_number, key
-from holdfast.certificates.norms import L1, L2, LInf
 from holdfast.certificates.threat import Threat
 from holdfast.certificates.threat_reading import Reading
 from holdfast.certificates.voting import Voter
@@ -144,7 +143,7 @@ class _Reader:
         if not all(isinstance(value, int | float) for value in plain):
             self.problems.append(f"integer names {name}, which holds something else than numbers: freeze it.")
             return None
-        if not isinstance(moves.norm, L1 | L2 | LInf):
+        if not moves.norm.splits:
             self.problems.append(
                 f"integer names {name}, which an encoder reads: its changes have no size in the norm of a matrix; take "
                 "the norm 2, 1 or inf, or freeze it."

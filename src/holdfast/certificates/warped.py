@@ -8,7 +8,7 @@ from holdfast.certificates.effort import Effort
 from holdfast.certificates.engines import solve
 from holdfast.certificates.moves import Moves
 from holdfast.certificates.norms import LInf, Norm
-from holdfast.certificates.problems import Bounds, Budget
+from holdfast.certificates.problems import Bounds
 from holdfast.certificates.voting import Voter
 
 _STEPS = 24  # most verdicts for a row by engines without a search
@@ -30,7 +30,8 @@ def warped_bounds(voter: Voter, moves: Moves, rows: np.ndarray, codes: np.ndarra
     """
     lower, delta = np.zeros(len(rows)), np.full(rows.shape, np.nan)
     for t in range(len(rows)):
-        lower[t], delta[t] = _Row(voter, moves, rows[t], int(codes[t]), effort).search()
+        own = replace(effort, budget=effort.budget.part(slice(t, t + 1)))
+        lower[t], delta[t] = _Row(voter, moves, rows[t], int(codes[t]), own).search()
     return Bounds(lower, np.full(len(rows), np.inf), delta)
 
 
@@ -39,6 +40,7 @@ class _Row:
 
     def __init__(self, voter: Voter, moves: Moves, row: np.ndarray, code: int, effort: Effort):
         self.voter, self.moves, self.row, self.code, self.effort = voter, moves, row, code, effort
+        self.budget = effort.budget if effort.budget.spent is not None else effort.budget.metered(1)
         self.encoding, self.map = voter.encoding, voter.fold.before
         self.first = self.encoding.size - len(self.encoding.warps)
         self.free = moves.free(row.size)
@@ -96,7 +98,7 @@ class _Row:
         error = 1e-14 * (abs(warp.weight) * max(abs(low), abs(high)) + abs(warp.offset))
         return ends + np.array([-error, error])
 
-    def ratio(self, size: float, fast: bool) -> tuple[float, np.ndarray | None]:
+    def ratio(self, size: float, fast: bool, verdicts: int) -> tuple[float, np.ndarray | None]:
         """A ratio, 1 or more if no move of this size changes the vote; a move of the coordinates that does, or None."""
         low, high = self.box(size)
         if not np.isfinite(low[self.moving]).all() or not np.isfinite(high[self.moving]).all():
@@ -115,7 +117,8 @@ class _Row:
             self.moves, norm=norm, unit=unit, lower=low, upper=high, frozen=frozen, only_up=None, only_down=None,
             relations=None,
         )  # fmt: skip
-        budget = Budget(self.effort.budget.nodes, at=least)
+        # What is left of the budget is for so many verdicts; one that comes cheap leaves more to the next.
+        budget = replace(self.budget, work=self.budget.left().work // verdicts, at=least)
         bounds = solve(
             self.voter.problem(self.map, box), self.query, np.array([self.code]), self.row[None],
             fast=fast, budget=budget, n_jobs=1, memory=self.effort.memory,
@@ -164,8 +167,8 @@ class _Row:
     def _verdicts(self, low: float, size: float, steps: int, fast: bool) -> tuple[float, float, np.ndarray | None]:
         """The largest size certified, the smallest that is not, and a move of the coordinates that changes the vote."""
         high, move, failed = np.inf, None, 0
-        for _ in range(steps):
-            ratio, delta = self.ratio(size, fast)
+        for step in range(steps):
+            ratio, delta = self.ratio(size, fast, steps - step)
             if ratio >= 1.0:
                 low, failed = max(low, size), 0
                 size = low * np.clip(ratio * (1.0 - 1e-6), 1.0 + _MEET, _GROW)

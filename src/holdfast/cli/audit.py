@@ -54,7 +54,7 @@ def audit_command(
     draws: common.Draws = 8,
     class_weight: common.ClassWeight = "auto",
     test_size: Annotated[float, typer.Option(help="Share of the rows kept for the test.")] = 0.3,
-    budget: common.Budget = 2000,
+    budget: common.Budget = 40_000,
     drop: common.Drop = None,
     id: common.Id = None,
     categorical: common.Categorical = None,

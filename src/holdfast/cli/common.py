@@ -84,7 +84,7 @@ ThreatFile = Annotated[
     typer.Option("--threat", help="TOML or JSON file: which columns may move, how far, at what cost.", dir_okay=False),
 ]
 Budget = Annotated[
-    int, typer.Option(help="Nodes of the search tree that a row may take; more decide more rows.", min=0)
+    int, typer.Option(help="Work a row may take in searches, in microseconds or so; more decides more rows.", min=0)
 ]
 
 

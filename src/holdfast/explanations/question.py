@@ -123,7 +123,7 @@ class Question:
         return good
 
     def _holds(self, points: np.ndarray) -> np.ndarray:
-        budget = Budget(nodes=self.effort.budget.nodes, at=self.slack)
+        budget = Budget(self.effort.budget.work, at=self.slack)
         effort = replace(self.effort, fast=True, witness=False, budget=budget)
         good = replace(self, moves=self.noise).bounds(points, effort=effort).radius >= self.slack
         left = np.flatnonzero(~good)

@@ -13,7 +13,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from holdfast.base.collections import refuse_collection
-from holdfast.certificates.certify import certify
+from holdfast.certificates.certify import DEFAULT_BUDGET, certify
 from holdfast.learn import Euclidean
 from holdfast.learn.learner import largest_tau
 from holdfast.numerics.frames import plain_labels
@@ -40,8 +40,9 @@ class RobustClassifierCV(ClassifierMixin, BaseEstimator):
     All candidates are tried on one fold of at most 1,000 training rows; the best half of each family on a second; the
     best third of these, and the best of each family, on all folds of at most 4,000. The winner is fitted to all rows. A
     metric is fitted once a fold and then tried with every k and margin to prune: distances and the fast lower bound are
-    shared, and the verdict at the radius (``certify(at=radius)``, 300 nodes a row) is sought for rows that these leave
-    open, for the k and margins that promise most.
+    shared, and the verdict at the radius (``certify(at=radius)``) is sought for rows that these leave open, for the k
+    and margins that promise most. It takes at most 6000 units of work a row, and of ``budget`` the share that the rows
+    of the fold are of all: a candidate that could not be certified within the budget on all rows does not win here.
 
     *Ties.* Candidates within one point (0.01) of the best objective count as equal: folds tell them apart by chance.
     Of these the one with the highest accuracy is chosen, of equal ones again the one with the higher objective, then
@@ -75,10 +76,12 @@ class RobustClassifierCV(ClassifierMixin, BaseEstimator):
         Processes. The result does not depend on it.
     random_state : int, RandomState or None, default=None
         Seeds draws and folds.
+    budget : int, default=40000
+        Work that a row may take when the winner is certified, as for :func:`holdfast.certify`.
     refit : bool, default=True
         Whether the winner is fitted to all rows; else ``best_estimator_`` is not fitted, and nothing can be predicted.
     progress : callable, optional
-        Called as ``progress(done, total)`` after every rung.
+        Called as ``progress(done, total)`` as the search goes on; each rung counts for 100.
     verbose : int, default=0
         1 prints a line after every rung.
 
@@ -121,6 +124,7 @@ class RobustClassifierCV(ClassifierMixin, BaseEstimator):
         average: str = "micro",
         n_jobs: int | None = None,
         random_state=None,
+        budget: int = DEFAULT_BUDGET,
         refit: bool = True,
         progress=None,
         verbose: int = 0,
@@ -134,6 +138,7 @@ class RobustClassifierCV(ClassifierMixin, BaseEstimator):
         self.average = average
         self.n_jobs = n_jobs
         self.random_state = random_state
+        self.budget = budget
         self.refit = refit
         self.progress = progress
         self.verbose = verbose
@@ -154,8 +159,8 @@ class RobustClassifierCV(ClassifierMixin, BaseEstimator):
         self.n_splits_ = len(splits)
         facts = self._facts(X, y, splits, weight)
         recipes = [recipe for family in families for recipe in family.draws(rng, facts, self.n_draws)]
-        criterion = Criterion(weight, float(self.radius), self.threat, self.average == "macro")
-        table = climb(recipes, X, y, splits, criterion, self.n_jobs, self._report)
+        criterion = Criterion(weight, float(self.radius), self.threat, self.average == "macro", self.budget)
+        table = climb(recipes, X, y, splits, criterion, self.n_jobs, self._report, self._step)
         self._store(table)
         self.best_estimator_ = self.candidate(self.best_index_)
         if self.refit:
@@ -191,6 +196,7 @@ class RobustClassifierCV(ClassifierMixin, BaseEstimator):
         """Check the parameters; return the families and w."""
         check_number("RobustClassifierCV", "radius", self.radius, above=0)
         check_count("RobustClassifierCV", "n_draws", self.n_draws)
+        check_count("RobustClassifierCV", "budget", self.budget, at_least=0)
         wanted = list(FAMILIES) if self.candidates is None else list(self.candidates)
         unknown = [c for c in wanted if c not in FAMILIES] if all(isinstance(c, str) for c in wanted) else []
         unknown += [c for c in wanted if not isinstance(c, (str, Family)) and not hasattr(c, "predict")]
@@ -272,10 +278,15 @@ class RobustClassifierCV(ClassifierMixin, BaseEstimator):
         if not self.refit:
             raise ValueError("The search was made with refit=False: fit a clone of best_estimator_ first.")
 
+    def _step(self, number: int, done: int, total: int) -> None:
+        """Call ``progress`` after a task of a rung."""
+        if self.progress is not None:
+            self.progress(100 * number + 100 * done // total, 100 * len(RUNGS))
+
     def _report(self, number: int, table: Table) -> None:
         """Call ``progress`` after a rung and, if verbose, print a line about it."""
         if self.progress is not None:
-            self.progress(number + 1, len(RUNGS))
+            self.progress(100 * (number + 1), 100 * len(RUNGS))
         if not self.verbose:
             return
         tried = [c for c, rung in table.rung.items() if rung == number]

@@ -46,7 +46,7 @@ def run_trials(
     n_searched : int
         As for :func:`~holdfast.search.neighbor_votes.neighbor_verdicts`.
     """
-    scored = criterion.about(X[test], y[test])
+    scored = criterion.of_share(len(train) / len(y)).about(X[test], y[test])
     X, y = np.ascontiguousarray(X[train]), y[train]
     precomputed: dict[tuple, Precomputed] = {}  # triplets and bases, shared by trials with the same number of targets
     results = []

@@ -4,9 +4,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from holdfast.certificates.certify import certify
+from holdfast.certificates.certify import DEFAULT_BUDGET, certify
 
-NODES = 300  # of the search tree, per row: on the UCI sets they decide all but 1 row in 100
+WORK = 6000  # units of work a row, on as many rows as there are: on the UCI sets they decide all but 1 row in 100
 
 
 class Verdict(NamedTuple):
@@ -28,12 +28,23 @@ class Criterion(NamedTuple):
     threat : Threat or None
     balanced : bool
         Whether every class counts alike, instead of every row.
+    budget : int
+        The work that a row of the winner, fitted to all rows, may take.
     """
 
     weight: float
     radius: float
     threat: Any = None
     balanced: bool = False
+    budget: int = DEFAULT_BUDGET
+
+    def of_share(self, share: float) -> "Criterion":
+        """The criterion for candidates fitted to a share of the rows.
+
+        A search takes work in proportion to the rows. So a candidate whose certificates cannot be afforded on all rows
+        is not certified on few of them.
+        """
+        return self._replace(budget=int(self.budget * share))
 
     def about(self, X: np.ndarray, y: np.ndarray) -> "ScoredRows":
         """These rows, to be scored by this criterion."""
@@ -86,7 +97,7 @@ def stable_rows(classifier, scored: ScoredRows, rows: np.ndarray) -> np.ndarray:
             scored.X[rows],
             threat=criterion.threat,
             at=criterion.radius,
-            budget=NODES,
+            budget=min(WORK, criterion.budget),
             witness=False,
             n_jobs=1,
         )

@@ -114,11 +114,11 @@ def test_t4_bounds_hold_whenever_the_search_stops(k, C, ties):
         problem, queries, _, y = random_problem(np.random.default_rng([seed, k]), k, C, d=2, ties=ties)
         exact = np.array([exact_radius(problem, u, label) for u, label in zip(queries, y, strict=True)])
         before = np.zeros(len(queries))
-        for nodes in (1, 2, 3, 5, 9, 17, 65, 100_000):
-            lower, upper, _ = exact_knn(problem, queries, y, n_jobs=1, budget=Budget(nodes=nodes))
+        for work in (0, 1, 2, 3, 5, 9, 17, 65, 100_000):
+            lower, upper, _ = exact_knn(problem, queries, y, n_jobs=1, budget=Budget(work))
             assert (lower <= exact * (1 + 1e-9) + 1e-12).all()
             assert (upper >= exact * (1 - 1e-9)).all()
-            assert (lower >= before * (1 - 1e-12)).all()  # more nodes never cost a bound
+            assert (lower >= before * (1 - 1e-12)).all()  # more work never costs a bound
             before = lower
         close = np.isfinite(exact) & (exact < 30)
         np.testing.assert_allclose(before[close], exact[close], rtol=1e-8, atol=1e-11)
@@ -130,7 +130,7 @@ def test_t4_bounds_hold_where_a_verdict_stopped_the_search(k, C, norm):
     """A change seen at the size asked for ends the search, however far from the closest change it is."""
     for seed in range(3):
         problem, queries, x, y = random_problem(np.random.default_rng([seed, k, C]), k, C, "random", norm, d=2)
-        whole = exact_knn(problem, queries, y, inputs=x, n_jobs=1, budget=Budget(nodes=100_000))
+        whole = exact_knn(problem, queries, y, inputs=x, n_jobs=1, budget=Budget(100_000))
         for times in (1.001, 1.3, 2.0, 5.0):
             for t in np.flatnonzero(np.isfinite(whole.upper)):
                 at, one = times * float(whole.upper[t]), slice(t, t + 1)

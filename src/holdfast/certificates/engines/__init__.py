@@ -51,7 +51,7 @@ def solve(
     problem, alpha, beta = problem.to_sound_range()
     queries = alpha * queries
     if budget.at is not None:
-        budget = replace(budget, at=budget.at / beta)
+        budget = replace(budget, at=budget.at / beta)  # spent stays the array of the caller
     if isinstance(problem, NeighborProblem):
         bounds = from_nearby(engine, problem, queries, prediction, inputs, n_jobs, memory, budget)
     else:

@@ -7,6 +7,9 @@ from holdfast.certificates.engines.score_relations import with_relations
 from holdfast.certificates.problems import Bounds, Budget, LinearProblem, Problem
 from holdfast.certificates.rounding import score_rounding
 
+_PROGRAM = 3000  # units of work of a program with relations: some milliseconds
+_FEWEST = 4  # programs that a row may take whatever the budget
+
 
 def _closed_form(
     problem: LinearProblem,
@@ -33,6 +36,7 @@ def _closed_form(
     rival, far = prediction.copy(), np.full(m, np.nan)  # the class of least radius, and the length of a move to it
     score = np.take_along_axis(queries, prediction[:, None], axis=1)[:, 0]  # of the predicted class
     score_error = np.take_along_axis(error, prediction[:, None], axis=1)[:, 0]
+    programs = np.full(m, max(_FEWEST, budget.work // _PROGRAM))  # that each row may still take
     present, at = np.unique(prediction, return_inverse=True)  # rows of one class share their halfspaces
     for c in range(C):
         normals = columns[c] - columns[present]
@@ -52,11 +56,13 @@ def _closed_form(
             norm.box_distances(A, missing, aim, growth, down, up, radius, step)
             if relations is not None:
                 candidates = other & (radius < lower)
-                _keep_relations(relations, A, missing, aim, growth, norm, down, up, candidates, radius, step)
+                _keep_relations(relations, A, missing, aim, growth, norm, down, up, candidates, programs, radius, step)
         better = other & (radius < lower)
         lower[better], rival[better], far[better] = radius[better], c, length[better]
         if limited:
             move[better] = step[better]
+    if relations is not None:
+        budget.note(np.where(programs < 0, budget.operations, 0))
     if not limited:
         move = norm.steepest(columns[rival] - columns[prediction]) * far[:, None]
     return problem.bounds(queries, prediction, inputs, lower, move)
@@ -69,12 +75,17 @@ def _relations(problem: LinearProblem, inputs: np.ndarray | None) -> tuple[np.nd
     return problem.moves.in_units(problem.moves.relations[0]), problem.moves.relation_room(inputs)
 
 
-def _keep_relations(relations, A, missing, aim, growth, norm, down, up, candidates, radius, step) -> None:
-    """Set radius and step of the candidates, a mask of rows, where the step without relations breaks one."""
+def _keep_relations(relations, A, missing, aim, growth, norm, down, up, candidates, programs, radius, step) -> None:
+    """Set radius and step of the candidates, a mask of rows, where the step without relations breaks one.
+
+    It takes one of the ``programs`` of a row, of which −1 is left where there were too few.
+    """
     rows, levels = relations
     with np.errstate(invalid="ignore"):
         breaks = (step @ rows.T > levels).any(axis=1) | ~np.isfinite(step).all(axis=1)
     at = np.flatnonzero(candidates & breaks & (missing > 0))
+    programs[at] = np.maximum(programs[at] - 1, -1)
+    at = at[programs[at] >= 0]
     if not at.size:
         return
     room = (down[at], up[at]) if up.size else (down, up)

@@ -13,10 +13,11 @@ from holdfast.certificates.problems.distances import lengths
 from holdfast.certificates.rounding import kappa
 
 _COARSE, _FINE = 60, 16  # halvings: with Lipschitz constants alone, and with the range of every coordinate
+_PASS, _FEWEST = 4, 8  # the work of a slow halving for each number in the points; halvings whatever the budget
 _TARGETS = 32  # nearest points of the predicted class that are used, or twice as many as an order statistic needs
 _REFINED = 64  # points of other classes (2k more) whose pairs get the tighter, slower bound
 _ROOTS = 24  # halvings for a pair
-_NODES = 100  # nodes of the search for moves to look for witnesses along
+_SHARE = 100  # of the budget, one part in so many goes into the search for moves to look for witnesses along
 
 
 def _distance_ranges(
@@ -32,10 +33,11 @@ def _distance_ranges(
     reach = _Reach(problem)
     lower = np.zeros(len(queries))
     room = problem.room(inputs, len(queries)) if reach.boxed else (None, None)
+    fine = int(np.clip(budget.operations // (_PASS * problem.points.size), _FEWEST, _FINE))
     for t, (u, y) in enumerate(zip(queries, prediction, strict=True)):
         down, up = (None if side is None else side[t] for side in room)
         row = _Query(problem, reach, u, int(y), None if inputs is None else inputs[t], down, up)
-        lower[t] = row.radius()
+        lower[t] = row.radius(fine)
     wrong = problem.vote(queries) != prediction
     lower[wrong] = 0.0
     return Bounds(lower, np.full(len(queries), np.inf), _unchecked_moves(problem, queries, inputs, n_jobs, budget))
@@ -51,7 +53,7 @@ def _unchecked_moves(problem: DistanceProblem, queries, inputs, n_jobs, budget: 
     engine = exact_1nn if exact_1nn.handles(plain) else exact_knn
     if not engine.handles(plain):
         return np.full((len(queries), problem.T.shape[1]), np.nan)
-    few = replace(budget, nodes=min(budget.nodes, _NODES), at=None)
+    few = replace(budget, work=budget.work // _SHARE, at=None, spent=None, ended=None)
     return engine(plain, queries, plain.vote(queries), inputs=inputs, n_jobs=n_jobs, budget=few).delta
 
 
@@ -89,8 +91,8 @@ class _Query:
         # Distances that differ by this many errors have weights whose sums are ordered alike, however they are rounded.
         self.strictness = 2.0 + problem.n_neighbors / 16.0 if problem.weighted else 1.0
 
-    def radius(self) -> float:
-        """The largest size found that is certified."""
+    def radius(self, fine: int) -> float:
+        """The largest size found that is certified, by so many of the slow halvings."""
         whole = self.reach.whole
         if whole == 0.0:
             return np.inf if self.problem.holds(*self.ranges(0.0, False), self.y) else 0.0
@@ -102,7 +104,7 @@ class _Query:
         far = min(2.0 * (float(self.d.max()) + self.problem.within) / whole, most)  # beyond, nothing is certified here
         pairs = self.from_pairs(far) if self.problem.n_neighbors else 0.0
         low = self.bisect(0.0, far, _COARSE, coordinates=False)
-        low = self.bisect(max(low, pairs), far, _FINE, coordinates=True)
+        low = self.bisect(max(low, pairs), far, fine, coordinates=True)
         return max(low, pairs)
 
     def bisect(self, low: float, far: float, steps: int, coordinates: bool) -> float:

@@ -28,7 +28,8 @@ def _exact_1nn(
     coordinates; L1, L∞ and relations are left to the branch and bound. The lower bound is the dual value
     ``cᵀλ / ‖Aᵀλ‖*`` of the multipliers found, shrunk by rounding: sound even where a solver stopped early (Lemma E2).
 
-    The two bounds meet up to rounding, but where co-located points of two classes or a solver's failure leave a gap.
+    The two bounds meet up to rounding, but where co-located points of two classes, a solver's failure or the end of the
+    budget leave a gap.
 
     References
     ----------
@@ -43,16 +44,17 @@ def _exact_1nn(
     rounding = query_rounding(problem, queries, inputs)
     down, up = problem.room(inputs, m) if problem.moves.confined else (None, None)
     n, s = problem.slopes.shape
-    lower, z, elected = np.empty(m), np.empty((m, s)), np.empty(m, np.int64)
+    lower, z, elected, spent = np.empty(m), np.empty((m, s)), np.empty(m, np.int64), np.zeros(m, np.int64)
 
     def block(rows: slice) -> None:
         active, work = empty_active_set(s), empty_workspace(n, s)
         nearest_changes(
-            voters, queries, prediction, rounding, down, up, active, work, lower, z, elected,
-            rows.start, rows.stop,
+            voters, queries, prediction, rounding, down, up, active, work, budget.operations, lower, z,
+            elected, spent, rows.start, rows.stop,
         )  # fmt: skip
 
     map_blocks(block, [slice(start, min(start + _QUERIES, m)) for start in range(0, m, _QUERIES)], n_jobs)
+    budget.note(spent)
     return problem.bounds(queries, prediction, inputs, lower, product_by_rows(z, coordinates.to_input), elected)
 
 

@@ -8,7 +8,7 @@ from holdfast.certificates.engines.pieces import kinds_of, within_reach
 from holdfast.certificates.engines.search_space import SearchSpace
 from holdfast.certificates.engines.single_rows import single_row_moves
 from holdfast.certificates.kernels.active_set import empty_active_set
-from holdfast.certificates.kernels.branching import LOOK, search
+from holdfast.certificates.kernels.branching import CHILD, LOOK, search
 from holdfast.certificates.kernels.halfspace import squared_distances
 from holdfast.certificates.kernels.query import empty_scratch
 from holdfast.certificates.kernels.rounding import Rounding
@@ -19,7 +19,7 @@ from holdfast.numerics.sums import product_by_rows
 from holdfast.numerics.threads import map_blocks
 
 _ABOVE = 1.0 + 1e-9  # for a verdict at one size the horizon is a hair beyond it, where rounding cannot hide it
-_CAPACITY = 20_000  # nodes that the heap can hold; as many as the default Budget solves
+_CAPACITY = 20_000  # nodes that the heap can hold
 
 
 def _exact_knn(
@@ -62,13 +62,17 @@ def _exact_knn(
     down, up, least = space.limits(problem, inputs, m)
     kinds = {int(y): kinds_of(problem, int(y)) for y in np.unique(prediction)}
     lower, z = np.empty(m), np.full((m, space.to_input.shape[1]), np.nan)
+    spent = np.zeros(m, np.int64)
 
     def row(t: int) -> None:
         row_rounding, y = rounding_of(rounding, t), int(prediction[t])
         limits = (None, None, least[t]) if down is None or up is None else (down[t], up[t], least[t])
-        lower[t] = _search(problem, space, queries[t], y, kinds[y], start[t], row_rounding, limits, budget, z[t])
+        lower[t], spent[t] = _search(
+            problem, space, queries[t], y, kinds[y], start[t], row_rounding, limits, budget, z[t]
+        )
 
     map_blocks(row, range(m), n_jobs)
+    budget.note(spent)
     bounds = problem.bounds(queries, prediction, inputs, lower, product_by_rows(z, space.to_input))
     if space.ball is None:
         return bounds
@@ -78,37 +82,41 @@ def _exact_knn(
 def _search(problem, space: SearchSpace, u, y: int, kinds, start: float, rounding: Rounding, limits, budget, best_z):
     """Search within a horizon, and if the best witness lies beyond it, within a wider one.
 
-    Returns the certified radius; the witness goes to ``best_z``. For a verdict at one size, that size is the horizon.
+    Returns the certified radius and the work, no less than the budget if that ended the search; the witness goes to
+    ``best_z``. For a verdict at one size, that size is the horizon.
     """
     coordinates, labels = problem.coordinates, problem.labels
     if start == np.inf or not kinds.size or not np.any(labels != y):  # no other class
-        return np.inf
+        return np.inf, 0
     if coordinates.lipschitz == 0.0:  # a zero metric: nothing moves
-        return start
+        return start, 0
     D = np.empty(len(labels))
     squared_distances(problem.points, u, D)
-    lower, best, nodes = start, np.inf, 0
+    lower, best = start, np.inf
     unit = rounding.size / max(coordinates.lipschitz, 1e-300)
     # From a bound of 0 (a tie) the first horizon is a small part of the way to the nearest other class.
     nearest_other = np.sqrt(D[labels != y].min()) / max(coordinates.lipschitz, 1e-300)
     horizon = 1.5 * start if start > 0 else max(0.1 * nearest_other, 1e-6 * unit)
     if budget.at is not None:
         horizon = max(budget.at * _ABOVE, 1e-12 * unit)
-    active = empty_active_set(space.to_input.shape[1])
+    most, active = budget.operations, empty_active_set(space.to_input.shape[1])
     while True:
-        reach = within_reach(problem, space, u, y, D, horizon, rounding, limits)
+        reach = within_reach(problem, space, u, y, D, horizon, rounding, limits, most - int(active.work[0]))
         lower = max(lower, reach.bound)
-        tree = empty_tree(min(_CAPACITY, 64 + 64 * budget.nodes), problem.n_neighbors, space.to_input.shape[1] + 1)
+        active.work[0] += reach.work
+        if active.work[0] >= most:
+            return lower, int(active.work[0])
+        capacity = min(_CAPACITY, len(kinds) + 64 + most // CHILD)
+        tree = empty_tree(capacity, problem.n_neighbors, space.to_input.shape[1] + 1)
         status = tree.status[0]
         status["best"], status["horizon"] = best, horizon
         status["enough"] = -1.0 if budget.at is None else budget.at * (1.0 - 1e-12)  # however its length is summed
         scratch = empty_scratch(reach.query, LOOK)
-        over = search(tree, active, reach.query, kinds, scratch, lower, budget.nodes - nodes, best_z)
-        nodes += int(status["n_solved"])
+        over = search(tree, active, reach.query, kinds, scratch, lower, most, best_z)
         best = float(status["best"])
         lower = max(lower, min(float(status["closed"]), _least_open(tree), horizon))
         if budget.at is not None or not over or status["overflow"] or best <= horizon or horizon == np.inf:
-            return lower
+            return lower, max(int(active.work[0]), most if status["overflow"] else 0)
         horizon = min(best, 4 * horizon) if horizon < 1e6 * unit else np.inf
 
 

@@ -10,6 +10,7 @@ from holdfast.certificates.rounding import query_rounding
 from holdfast.numerics.threads import map_blocks
 
 _QUERIES = 16  # queries in one block of work
+_MOST = 5_000_000  # of work on a query, besides passes over the points: a millisecond, whatever the budget
 
 
 def _knn_lower(
@@ -57,7 +58,7 @@ def lower_bounds(
         def block(rows: slice) -> None:
             order_bounds(
                 problem.points, problem.slopes, problem.labels, rule, queries, prediction, rounding, down, up, reach,
-                np.empty(n), empty_impostors(n, s, rule), no_horizon, lower, live, rows.start, rows.stop,
+                np.empty(n), empty_impostors(n, s, rule), no_horizon, _MOST, lower, live, rows.start, rows.stop,
             )  # fmt: skip
 
         map_blocks(block, [slice(start, min(start + _QUERIES, m)) for start in range(0, m, _QUERIES)], n_jobs)

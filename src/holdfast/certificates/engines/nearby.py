@@ -59,7 +59,8 @@ def from_nearby(
         for t in range(rows.start, rows.stop):
             one = slice(t, t + 1)
             query = (queries[one], prediction[one], None if inputs is None else inputs[one])
-            bounds = _from_nearest(engine, problem, *query, keys[t - rows.start], rounding_of(rounding, t), budget)
+            own = (budget or Budget()).part(one)
+            bounds = _from_nearest(engine, problem, *query, keys[t - rows.start], rounding_of(rounding, t), own)
             lower[t], upper[t], delta[t] = bounds.lower[0], bounds.upper[0], bounds.delta[0]
 
     threads = n_threads(n_jobs)
@@ -74,7 +75,10 @@ def _from_nearest(engine, problem: NeighborProblem, query, prediction, inputs, k
     """The bounds of one query, from as few of the nearest points as suffice."""
     n, u = keys.size, query[0]
     size = max(_NEAREST, 4 * problem.n_neighbors)
+    if budget.spent is None:
+        budget = budget.metered(1)
     kept, cut = np.empty(0, np.int64), np.inf  # the points whose keys are below the cut
+    least = 0.0  # what fewer points have certified
     while size < n:
         if not kept.size:
             cut = np.partition(keys, size)[size]
@@ -82,10 +86,12 @@ def _from_nearest(engine, problem: NeighborProblem, query, prediction, inputs, k
         if kept.size < problem.n_neighbors or kept.size > n // 2:
             break
         part = problem.among(kept)
-        bounds = engine(part, query, prediction, inputs=inputs, n_jobs=1, budget=budget)
+        bounds = engine(part, query, prediction, inputs=inputs, n_jobs=1, budget=budget.left())
         kth = np.sqrt(np.partition(np.sum((part.points - u) ** 2, axis=1), part.n_neighbors - 1)[part.n_neighbors - 1])
-        if bounds.lower[0] <= _horizon(problem, kth, 2.0 * cut + u @ u, rounding):
-            return bounds
+        horizon = _horizon(problem, kth, 2.0 * cut + u @ u, rounding)
+        if bounds.lower[0] <= horizon:
+            return bounds._replace(lower=np.maximum(bounds.lower, least))
+        least = max(least, horizon)
         # As far as the radius found requires; if there is none yet, several times as many points.
         before, size = kept.size, _MORE * max(size, kept.size)
         if np.isfinite(bounds.lower[0]):
@@ -93,7 +99,8 @@ def _from_nearest(engine, problem: NeighborProblem, query, prediction, inputs, k
             kept = np.flatnonzero(keys < cut)
         if not before < kept.size or not np.isfinite(bounds.lower[0]):
             kept = np.empty(0, np.int64)
-    return engine(problem, query, prediction, inputs=inputs, n_jobs=1, budget=budget)
+    bounds = engine(problem, query, prediction, inputs=inputs, n_jobs=1, budget=budget.left())
+    return bounds._replace(lower=np.minimum(np.maximum(bounds.lower, least), bounds.upper))
 
 
 def _horizon(problem: NeighborProblem, kth: float, rho2: float, rounding: Rounding) -> float:

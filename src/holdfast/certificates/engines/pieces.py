@@ -21,16 +21,19 @@ class Reach(NamedTuple):
         With the points in reach.
     bound : float
         No shorter move, and none below the horizon if that is less, changes the vote (Lemma B1).
+    work : int
+        What this took.
     """
 
     query: Query
     bound: float
+    work: int
 
 
 def within_reach(
-    problem: NeighborProblem, space: SearchSpace, u, y: int, D, horizon: float, rounding: Rounding, limits
+    problem: NeighborProblem, space: SearchSpace, u, y: int, D, horizon: float, rounding: Rounding, limits, most: int
 ) -> Reach:
-    """The points in reach of the horizon, and a bound.
+    """The points in reach of the horizon, and a bound; ``most`` limits the work besides passes over the points.
 
     A point farther than ``tH + √((d_(k) + tH)² + κ(S + gH)²)`` is not among the k nearest after any move of length H,
     however rounded, so its rows are not needed inside the horizon; nor are those of a point with
@@ -42,7 +45,7 @@ def within_reach(
     # Inside a box E may count for moves up to the horizon (Lemma F4); the ellipsoid's is without.
     boxed = problem.moves.boxed and np.isfinite(horizon)
     sides, far = ((limits[0], limits[1]), horizon) if boxed else ((None, None), 0.0)
-    bound, count = _live_impostors(problem, u, y, rounding, sides, far, D, horizon, work)
+    bound, count = _live_impostors(problem, u, y, rounding, sides, far, D, horizon, most, work)
     step = lipschitz * horizon
     kth = np.sqrt(np.partition(D, k - 1)[k - 1])
     # 1e-9 is far more than the rounding of these few operations.
@@ -72,18 +75,21 @@ def within_reach(
         relation_sizes=np.linalg.norm(space.relations, axis=1), ball=space.ball, sigma=space.sigma,
         y=y, k=k, n_classes=problem.n_classes, lowest_wins=problem.lowest_wins, rounding=rounding,
     )  # fmt: skip
-    return Reach(query, min(bound, horizon))
+    n_reach, width, Q = reach.size, problem.points.shape[1] + space.slopes.shape[1], E.shape[1]
+    taken = int(work.done[0]) + 2 * D.size * (problem.points.shape[1] // 4 + 8) + n_reach * width + 16 * live.size * Q
+    return Reach(query, min(bound, horizon), taken)
 
 
 def _live_impostors(
-    problem: NeighborProblem, u, y: int, rounding: Rounding, sides, reach: float, D, horizon: float, work: Impostors
-) -> tuple[float, int]:
+    problem: NeighborProblem, u, y: int, rounding: Rounding, sides, reach: float, D, horizon: float, most: int,
+    work: Impostors,
+) -> tuple[float, int]:  # fmt: skip
     """The bound of one query, and how many points of other classes are live: a batch of one, for the same kernel."""
     down, up = (None if side is None else side[None] for side in sides)
     bound, count = np.empty(1), np.empty(1, np.int64)
     order_bounds(
         problem.points, problem.slopes, problem.labels, problem.rule, u[None], np.array([y]), as_batch(rounding),
-        down, up, np.array([reach]), D, work, np.array([horizon]), bound, count, 0, 1,
+        down, up, np.array([reach]), D, work, np.array([horizon]), most, bound, count, 0, 1,
     )  # fmt: skip
     return float(bound[0]), int(count[0])
 

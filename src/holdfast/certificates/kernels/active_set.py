@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from holdfast.certificates.kernels.rounding import product_error, safe_radius, slack_within
-from holdfast.certificates.kernels.vectors import add_scaled, dot, length
+from holdfast.certificates.kernels.vectors import add_scaled, dot, dot_work, length
 from holdfast.numerics.compile import NONE, ZERO, inner
 
 _DEPENDENT = 1e-10  # sine of the angle to the active rows below which a row depends on them; a choice, not a bound
@@ -43,6 +43,8 @@ class ActiveSet(NamedTuple):
         Work space: ``d``.
     n_active : int ndarray of shape (1,)
         Number of active rows.
+    work : int ndarray of shape (1,)
+        Work so far, of this solver and of the searches that use it, in the units of ``vectors.dot_work``.
     """
 
     A: np.ndarray
@@ -55,6 +57,7 @@ class ActiveSet(NamedTuple):
     coefficients: np.ndarray
     direction: np.ndarray
     n_active: np.ndarray
+    work: np.ndarray
 
 
 def empty_active_set(s: int) -> ActiveSet:
@@ -70,6 +73,7 @@ def empty_active_set(s: int) -> ActiveSet:
         coefficients=np.zeros(s + 1),
         direction=np.zeros(s),
         n_active=np.zeros(1, np.int64),
+        work=np.zeros(1, np.int64),
     )
 
 
@@ -123,6 +127,7 @@ def add_constraint(a, level, tag0, tag1, active, rounding):
     size = length(a)
     own = 0.0  # λ of the entering row
     for _ in range(4 * s + 20):  # 4s + 20: a generous multiple of the s + 1 changes met in practice
+        active.work[0] += 4 * (m + 1) * dot_work(s) + m * m
         missing = level - dot(a, z)
         if missing <= 0.0 and own == 0.0:
             return 0.0
@@ -175,6 +180,7 @@ def add_constraint(a, level, tag0, tag1, active, rounding):
                 A[i, t] = A[i + 1, t]
             lam[i], c[i] = lam[i + 1], c[i + 1]
             tags[i, 0], tags[i, 1] = tags[i + 1, 0], tags[i + 1, 1]
+        active.work[0] += 4 * (m - leaving) * (m + 1) * dot_work(s)
         _factor_from(leaving, m, A, Q, R, d)
     _resum(A, lam, m, z)
     return -1.0
@@ -193,6 +199,7 @@ def _resum(A, lam, m, z):
 def reload(active):
     """Q, R and z again from the rows, levels and multipliers."""
     A, m = active.A, active.n_active[0]
+    active.work[0] += 2 * (m + 1) * m * dot_work(active.z.size)
     _factor_from(ZERO, m, A, active.Q, active.R, active.direction)
     _resum(A, active.multipliers, m, active.z)
 

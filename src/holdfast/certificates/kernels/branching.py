@@ -26,24 +26,30 @@ from holdfast.certificates.kernels.search_tree import (
     schedule,
 )
 from holdfast.certificates.kernels.sorted_list import contains, insert, insert_key, insert_largest
-from holdfast.certificates.kernels.vectors import length
+from holdfast.certificates.kernels.vectors import dot_work, length
 from holdfast.numerics.compile import NONE, ZERO, entry, inner
 
+_NODE, _EACH, CHILD = 1000, 8, 40  # the work of a node, of a point that is looked at and of a child, besides the rest
 LOOK = 24  # targets, nearest after the move, that bound a new member: fewer give a weaker bound, more take longer
 
 
 @entry
-def search(tree, active, query, kinds, scratch, least, steps, best_z):
-    """Plant a root for each kind, of bound ``least`` or more, and solve up to ``steps`` nodes; True if it is over.
+def search(tree, active, query, kinds, scratch, least, most, best_z):
+    """Plant a root for each kind, of bound ``least`` or more, and solve nodes; True if it is over.
 
-    A node is closed if its bound or its relaxation says so, or at a witness; else its children go into the heap.
+    A node is closed if its bound or its relaxation says so, or at a witness; else its children go into the heap. Once
+    the work (``active.work``) is ``most``, what is not yet solved is left, or closed, at its bound.
     """
     nodes, heap, free, status = tree.nodes, tree.heap, tree.free, tree.status[0]
     squared, slopes, rounding, down, up = query.squared, query.slopes, query.rounding, query.down, query.up
     ball = query.ball
     z, phi = active.z, scratch.phi
+    active.work[0] += _EACH * kinds.size * query.live.size
+    if active.work[0] >= most:
+        close_at(status, least)
+        return False
     plant_roots(tree, query, kinds, least, scratch.tally)
-    for _ in range(steps):
+    while active.work[0] < most:
         if status.best <= status.enough:
             return True
         slot = status.next_slot
@@ -58,13 +64,14 @@ def search(tree, active, query, kinds, scratch, least, steps, best_z):
         if bound >= needed(status):
             close_at(status, bound)
             release(free, status, slot)
+            active.work[0] += _EACH
             continue
-        status.n_solved += 1
+        active.work[0] += _NODE
         load_rows(tree, slot, active, query, down, up, ball)
         reload(active)
         if ball is not None:
             point_beyond(active, 0.0, z)
-        bound = relaxation(tree, slot, active, query, kind, scratch, down, up, ball)
+        bound = relaxation(tree, slot, active, query, kind, scratch, most, down, up, ball)
         if bound < 0.0:
             release(free, status, slot)
             continue
@@ -84,6 +91,7 @@ def search(tree, active, query, kinds, scratch, least, steps, best_z):
                 close_at(status, bound)
                 release(free, status, slot)
                 return True
+        active.work[0] += phi.size * dot_work(z.size)
         half_distances(squared, slopes, z, phi)
         store_rows(tree, slot, active)
         # Bounds of children hold for moves up to ``within``: beyond the bound that closes a node they are not needed.
@@ -92,13 +100,13 @@ def search(tree, active, query, kinds, scratch, least, steps, best_z):
         if within == np.inf:
             within = 4.0 * (bound if bound > size else size)
         along = certified_along(active, rounding, within) if ball is None else 0.0
-        branched = _branch_on_target(tree, slot, query, kind, scratch, size, along, within, ball)
+        branched = _branch_on_target(tree, slot, active, query, kind, scratch, most, size, along, within, ball)
         if not branched and complete:
             close_at(status, bound)  # a tie that no push resolves
         elif not branched:
-            _branch_on_member(tree, slot, query, kind, scratch, size, along, within, ball)
+            _branch_on_member(tree, slot, active, query, kind, scratch, most, size, along, within, ball)
         release(free, status, slot)
-    return status.heap_size == 0 and status.next_slot < 0
+    return False
 
 
 @inner
@@ -111,24 +119,30 @@ def _raised(bound, length, within, ball):
 
 
 @inner
-def _branch_on_target(tree, slot, query, kind, scratch, size, along, within, ball):
+def _branch_on_target(tree, slot, active, query, kind, scratch, most, size, along, within, ball):
     """If more targets are nearer than some member than can be excused: require the worst, or excuse it.
 
-    Targets that no move within reach can put behind the members are excused at once. Returns True if it branched.
+    Targets that no move within reach can put behind the members are excused at once. Returns True if it branched, or
+    the node was closed because there is no work left.
     """
     nodes, heap, status, node = tree.nodes, tree.heap, tree.status[0], tree.nodes[slot]
     members, excused, required = tree.members[slot], tree.excused, tree.required
     targets, phi, keys, worst = query.targets, scratch.phi, scratch.violations, scratch.worst
     bound, n_excused, n_required, n_members = node.bound, node.n_excused, node.n_required, node.n_members
-    slots = kind.n_excused - n_excused
+    slots, each = kind.n_excused - n_excused, dot_work(query.slopes.shape[1]) + _EACH
     if slots <= 0 or n_members == 0:
         return False
     highest = farthest(phi, members, n_members)
     found = ZERO
+    active.work[0] += targets.size
     for i in range(targets.size):
         p = targets[i]
         if phi[highest] <= phi[p] or contains(excused[slot], n_excused, p) or contains(required[slot], n_required, p):
             continue
+        if active.work[0] >= most:
+            close_at(status, bound)
+            return True
+        active.work[0] += n_excused + n_required + n_members * (each if ball is None else 1)
         longest = length_with_row(query, phi, highest, p, size, along, within, ball)
         if ball is None:
             for t in range(n_members):
@@ -172,7 +186,7 @@ def _branch_on_target(tree, slot, query, kind, scratch, size, along, within, bal
 
 
 @inner
-def _branch_on_member(tree, slot, query, kind, scratch, size, along, within, ball):
+def _branch_on_member(tree, slot, active, query, kind, scratch, most, size, along, within, ball):
     """A child for each point that can be the next member; the targets nearest after the move bound the children."""
     nodes, heap, status, node = tree.nodes, tree.heap, tree.status[0], tree.nodes[slot]
     members, excused, required = tree.members, tree.excused[slot], tree.required[slot]
@@ -180,7 +194,8 @@ def _branch_on_member(tree, slot, query, kind, scratch, size, along, within, bal
     phi, near, near_targets, fewest = scratch.phi, scratch.near, scratch.near_targets, scratch.fewest
     bound, n_members, n_excused, n_required = node.bound, node.n_members, node.n_excused, node.n_required
     class_c, q, n_own = kind.winner, kind.n_excused, kind.n_own
-    n_near = ZERO
+    n_near, each = ZERO, dot_work(query.slopes.shape[1]) + _EACH
+    active.work[0] += targets.size * (2 + n_excused)
     for i in range(targets.size):
         p = targets[i]
         if not contains(excused, n_excused, p):
@@ -200,6 +215,10 @@ def _branch_on_member(tree, slot, query, kind, scratch, size, along, within, bal
     spared = 0 if before_y else q - n_excused  # rows of a new member that need not hold
     best, filled, least = needed(status), ZERO, NONE
     for rank in range(last):
+        active.work[0] += _EACH + n_members
+        if active.work[0] >= most:
+            close_at(status, bound)  # what is left of the children
+            break
         i = order[q, rank]
         p = live[i]
         if (own and labels[p] != class_c) or contains(members[slot], n_members, p):
@@ -214,6 +233,7 @@ def _branch_on_member(tree, slot, query, kind, scratch, size, along, within, bal
         total = E[i, 0] if before_y else E[i, q]
         total = total if total > bound else bound
         if total < best and ball is None:
+            active.work[0] += n_near * each
             length = _length_with_member(query, scratch, p, n_near, required, n_required, spared, size, along, within)
             total = _raised(total, length, within, ball)
         # Members come from here and before: the left-th smallest of their bounds counts for all of them.
@@ -228,6 +248,7 @@ def _branch_on_member(tree, slot, query, kind, scratch, size, along, within, bal
             total = fewest[left - 1]
         child = new_child(tree, slot, total)
         if child >= 0:
+            active.work[0] += 2 * (n_members + n_excused + n_required) + 3 * node.n_rows + CHILD
             members[child, n_members] = p
             nodes[child].n_members = n_members + 1
             nodes[child].last_rank = rank

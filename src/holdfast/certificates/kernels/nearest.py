@@ -9,7 +9,7 @@ from holdfast.certificates.kernels.box import ROUNDED, violated_side
 from holdfast.certificates.kernels.halfspace import euclidean_length, level, squared_distances
 from holdfast.certificates.kernels.rounding import Rounding, safe_radius, slack, slack_within
 from holdfast.certificates.kernels.sorted_list import insert
-from holdfast.certificates.kernels.vectors import dot, length, scale, subtract
+from holdfast.certificates.kernels.vectors import dot, dot_work, length, scale, subtract
 from holdfast.numerics.compile import FAST, NONE, ZERO, entry, inner
 
 # How many are tried first: measured on digits, where 40 targets and 16 impostors leave about one program a query.
@@ -87,19 +87,24 @@ def empty_workspace(n: int, s: int) -> Workspace:
 
 
 @entry
-def nearest_changes(voters, queries, prediction, rounding, down, up, active, work, lower, z, elected, start, stop):
+def nearest_changes(
+    voters, queries, prediction, rounding, down, up, active, work, most, lower, z, elected, done, start, stop
+):
     """``lower[t]`` and ``z[t]`` of the queries ``start … stop − 1``, and ``elected[t]``, the class that wins at them.
 
     ``rounding`` has sizes and map errors of all queries. ``down`` and ``up`` are None, and the code of the box is not
-    compiled, if nothing confines the moves.
+    compiled, if nothing confines the moves. The work on each query is about ``most`` besides passes over the points;
+    ``done[t]`` is what it was.
     """
     labels, D = voters.labels, work.D
     for t in range(start, stop):
+        active.work[0] = 0
         own = Rounding(rounding.kappa, rounding.size[t], rounding.growth, rounding.map_error[t])
         if up is None:
-            lower[t] = _nearest_change(voters, queries[t], prediction[t], own, None, None, active, work, z[t])
+            lower[t] = _nearest_change(voters, queries[t], prediction[t], own, None, None, active, work, most, z[t])
         else:
-            lower[t] = _nearest_change(voters, queries[t], prediction[t], own, down[t], up[t], active, work, z[t])
+            lower[t] = _nearest_change(voters, queries[t], prediction[t], own, down[t], up[t], active, work, most, z[t])
+        done[t] = active.work[0]
         first = 0
         for i in range(1, D.size):
             if D[i] < D[first]:
@@ -108,12 +113,16 @@ def nearest_changes(voters, queries, prediction, rounding, down, up, active, wor
 
 
 @inner
-def _nearest_change(voters, u, y, rounding, down, up, active, work, best_z):
-    """The certified radius of one query; the move that reaches it goes to ``best_z`` (NaN if none)."""
+def _nearest_change(voters, u, y, rounding, down, up, active, work, most, best_z):
+    """The certified radius of one query; the move that reaches it goes to ``best_z`` (NaN if none).
+
+    Once the work is ``most``, impostors are bounded by their distance alone, and those that have a program
+    to be solved by single rows (Lemma E3).
+    """
     V, labels, lipschitz = voters.slopes, voters.labels, voters.lipschitz
     D, done, targets = work.D, work.done, work.targets
     gaps, near, keys, first, bounds, kept = work.gaps, work.near, work.keys, work.first, work.bounds, work.kept
-    n = D.size
+    n, width = D.size, dot_work(V.shape[1])
     squared_distances(voters.points, u, D)
     for t in range(best_z.size):
         best_z[t] = np.nan
@@ -138,11 +147,16 @@ def _nearest_change(voters, u, y, rounding, down, up, active, work, best_z):
             l = first[i] if turn == 0 else i
             if done[l]:
                 continue
-            if best < np.inf and (D[l] >= far or _ruled_out(V, l, near, n_near, D, margin, best)):
+            looks = n_near if active.work[0] < most else 1  # one look at a row is all there is after that
+            if best < np.inf and D[l] >= far:
+                low = best if best < low else low
+                continue
+            active.work[0] += 2 * looks * width
+            if best < np.inf and _ruled_out(V, l, near, looks, D, margin, best):
                 low = best if best < low else low
                 continue
             done[l] = True
-            bound = _screened(V, lipschitz, l, near, n_near, D, rounding, best)
+            bound = _screened(V, lipschitz, l, near, looks, D, rounding, best)
             if bound < best:
                 bounds[count], kept[count] = bound, l
                 count += 1
@@ -154,12 +168,13 @@ def _nearest_change(voters, u, y, rounding, down, up, active, work, best_z):
                 if bounds[i] < bounds[at]:
                     at = i
             bound = bounds[at]
-            if bound >= best:
+            active.work[0] += count
+            if bound >= best or active.work[0] >= most:
                 low = bound if bound < low else low
                 break
             bounds[at] = np.inf
             value, size = _projection(
-                voters, u, kept[at], n_targets, rounding, down, up, best, bound, active, work, best_z
+                voters, u, kept[at], n_targets, rounding, down, up, best, bound, active, work, most, best_z
             )
             low = value if value < low else low
             best = size if size < best else best
@@ -218,7 +233,7 @@ def _screened(V, lipschitz, l, near, n_near, D, rounding, best):
 
 
 @inner
-def _projection(voters, u, l, n_targets, rounding, down, up, best, bound, active, work, best_z):
+def _projection(voters, u, l, n_targets, rounding, down, up, best, bound, active, work, most, best_z):
     """``ρ_l``, certified (at least ``bound``), and the length of a move beyond it (infinite if not below ``best``)."""
     U, V, to_input, z = voters.points, voters.slopes, voters.to_input, active.z
     targets, rows, c, a, moved = work.targets, work.rows, work.levels, work.row, work.moved
@@ -230,9 +245,13 @@ def _projection(voters, u, l, n_targets, rounding, down, up, best, bound, active
         if value > 0.0 or best == np.inf or value > -best * euclidean_length(V, l, j) * (1.0 + 1e-9):
             rows[count], c[count] = j, value
             count += 1
+    active.work[0] += 2 * n_targets * dot_work(s)
     clear(active)
     certificate = bound
     for _ in range(50 * s + 50):  # far more rows than ever enter; a search that ends here is still certified
+        active.work[0] += count * dot_work(s)
+        if up is not None:
+            active.work[0] += up.size * dot_work(s)
         worst, row = VIOLATED * slack(rounding, length(z)), NONE
         here = dot(V[l], z)
         for i in range(count):
@@ -254,7 +273,7 @@ def _projection(voters, u, l, n_targets, rounding, down, up, best, bound, active
         value = certified(active, rounding)
         value = value if value > ended else ended
         certificate = value if value > certificate else certificate
-        if ended != 0.0 or certificate >= best:
+        if ended != 0.0 or certificate >= best or active.work[0] >= most:
             return certificate, np.inf
     margin = slack(rounding, length(z))
     push = 2.0 * margin
@@ -262,6 +281,7 @@ def _projection(voters, u, l, n_targets, rounding, down, up, best, bound, active
     for _ in range(8):  # tenfold pushes, until l is nearer than all targets however rounded
         for t in range(s):
             moved[t] = z[t] + push * a[t]
+        active.work[0] += count * dot_work(s)
         clear_of_all = _clears(V, l, rows, c, count, moved, margin)
         if clear_of_all and up is not None:
             clear_of_all = violated_side(to_input, moved, down, up, ROUNDED * length(moved))[1] < 0

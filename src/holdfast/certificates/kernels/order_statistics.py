@@ -7,7 +7,7 @@ import numpy as np
 from holdfast.certificates.kernels.halfspace import boxed_radius, dual_length, squared_distances
 from holdfast.certificates.kernels.rounding import Rounding, safe_radius, slack
 from holdfast.certificates.kernels.sorted_list import contains, insert, insert_key, insert_largest
-from holdfast.certificates.kernels.vectors import subtract
+from holdfast.certificates.kernels.vectors import dot_work, subtract
 from holdfast.numerics.compile import ZERO, entry, inner
 
 _TARGETS = 128  # targets j that are used: more tighten E_l only where k is large, and then 2Q are taken
@@ -47,6 +47,8 @@ class Impostors(NamedTuple):
     by_class, overall, filled : ndarrays of shapes (n_classes, k), (k,) and (n_classes,)
         The smallest E, and how many there are.
     row : ndarray of shape (s,)
+    done : int ndarray of shape (1,)
+        The work on the last query, besides passes over the points.
     """
 
     indices: np.ndarray
@@ -60,6 +62,7 @@ class Impostors(NamedTuple):
     overall: np.ndarray
     filled: np.ndarray
     row: np.ndarray
+    done: np.ndarray
 
 
 def empty_impostors(n: int, s: int, rule: VoteRule) -> Impostors:
@@ -71,14 +74,18 @@ def empty_impostors(n: int, s: int, rule: VoteRule) -> Impostors:
         near=np.empty(n_near), targets=np.empty(n_near, np.int64),
         keys=np.empty(n_first), first=np.empty(n_first, np.int64), present=np.empty(C, np.bool_),
         by_class=np.empty((C, k)), overall=np.empty(k), filled=np.empty(C, np.int64), row=np.empty(s),
+        done=np.zeros(1, np.int64),
     )  # fmt: skip
 
 
 @entry
 def order_bounds(
-    points, V, labels, rule, queries, prediction, rounding, down, up, reach, D, work, horizon, lower, count, start, stop
-):
+    points, V, labels, rule, queries, prediction, rounding, down, up, reach, D, work, horizon, most, lower, count,
+    start, stop,
+):  # fmt: skip
     """``lower[t]``, the bound of the queries ``start … stop − 1``, and ``count[t]``, how many l are live.
+
+    The work on each is about ``most`` besides passes over the points; ``work.done`` is that on the last.
 
     ``rounding`` has sizes and map errors of all queries. ``down`` and ``up`` are None, and the code of the box is not
     compiled, if nothing confines the moves. D is work space of shape (n,).
@@ -86,25 +93,27 @@ def order_bounds(
     for t in range(start, stop):
         squared_distances(points, queries[t], D)
         own = Rounding(rounding.kappa, rounding.size[t], rounding.growth, rounding.map_error[t])
+        y, far, H = prediction[t], reach[t], horizon[t]
         if up is None:
-            found = _live_impostors(V, labels, rule, prediction[t], own, None, None, reach[t], D, horizon[t], work)
+            found = _live_impostors(V, labels, rule, y, own, None, None, far, D, H, most, work)
         else:
-            found = _live_impostors(V, labels, rule, prediction[t], own, down[t], up[t], reach[t], D, horizon[t], work)
+            found = _live_impostors(V, labels, rule, y, own, down[t], up[t], far, D, H, most, work)
         lower[t], count[t] = found
 
 
 @inner
-def _live_impostors(V, labels, rule, y, rounding, down, up, reach, D, horizon, work):
+def _live_impostors(V, labels, rule, y, rounding, down, up, reach, D, horizon, most, work):
     """The bound of one query, and how many l have ``E_l^(Q−1) < horizon``, ``Q = ⌊k/2⌋ + 1``.
 
     With ``horizon < 0`` it is the bound itself, lowered as l are processed: the bound over some of the l is never
     below the bound over all, so an l is ruled out once its ``E^(Q−1)``, the smallest of its E, reaches it.
-    Three shortcuts, each of which can only lower an E (and LB grows with every E), or stops at the horizon (Lemma B2):
+    Four shortcuts, each of which can only lower an E (and LB grows with every E), or stops at the horizon (Lemma B2):
 
     - only the nearest targets j are used: an order statistic over fewer j is smaller;
     - the scan over j stops when Q of the ``ε_lj`` reach the horizon;
     - ``‖a_lj‖* ≤ t ‖u_l − u_j‖ ≤ t (d_l + d_j)``, so Q nearest targets give
-      ``E_l ≥ (d_l² − d_j²) / 2t(d_l + d_j)``, and far l are ruled out without computing any ε_lj.
+      ``E_l ≥ (d_l² − d_j²) / 2t(d_l + d_j)``, and far l are ruled out without computing any ε_lj;
+    - once the work is ``most``, this bound is taken for every E of the l that are left.
 
     Returns
     -------
@@ -130,38 +139,53 @@ def _live_impostors(V, labels, rule, y, rounding, down, up, reach, D, horizon, w
             n_first = insert(D[i], i, keys, first, n_first)
     limit = horizon if horizon >= 0.0 else np.inf
     last = keys[n_first - 1] if n_first > 0 else 0.0
-    count, fresh = ZERO, 0
+    count, fresh, done = ZERO, 0, ZERO
+    width = dot_work(V.shape[1]) if up is None else 6 * V.shape[1] + 20
     for turn in range(n_first + n):
         l = first[turn] if turn < n_first else turn - n_first
-        if turn >= n_first:
-            if labels[l] == y or D[l] < last or (D[l] == last and contains(first, n_first, l)):
-                continue
-            if n_targets >= Q:
-                far = D[targets[Q - 1]]
-                slope = lipschitz * (np.sqrt(D[l]) + np.sqrt(far))
-                if far < D[l] and safe_radius(0.5 * (D[l] - far), slope, rounding) >= limit:
-                    continue
-        if not _largest_distances(
-            V, norm_code, l, targets, n_targets, D, rounding, down, up, reach, limit, a, E[count]
-        ):
+        easy = 0.0
+        if turn >= n_first and (labels[l] == y or D[l] < last or (D[l] == last and contains(first, n_first, l))):
             continue
+        if n_targets >= Q and (turn >= n_first or done >= most):
+            far = D[targets[Q - 1]]
+            slope = lipschitz * (np.sqrt(D[l]) + np.sqrt(far))
+            if far < D[l]:
+                easy = safe_radius(0.5 * (D[l] - far), slope, rounding)
+            if easy >= limit:
+                continue
+        if done >= most:
+            for q in range(Q):
+                E[count, q] = easy
+        else:
+            tried = _largest_distances(
+                V, norm_code, l, targets, n_targets, D, rounding, down, up, reach, limit, a, E[count]
+            )
+            done += width * abs(tried)
+            if tried < 0:
+                continue
         indices[count] = l
         count += 1
         fresh += 1
         if horizon < 0.0 and (turn == n_first - 1 or (turn >= n_first and fresh >= _REFRESH)):
-            bound = order_bound(labels, work, count, rule, n_present)
-            limit = bound if bound < limit else limit
+            if turn == n_first - 1 or done < most:
+                bound = order_bound(labels, work, count, rule, n_present)
+                done += 4 * count * Q
+                limit = bound if bound < limit else limit
             fresh = 0
             if limit <= 0.0:  # as under the zero metric, where all are equally far: no l can change that
                 break
     bound = order_bound(labels, work, count, rule, n_present)
+    work.done[0] = done
     return limit if horizon < 0.0 and limit < bound else bound, count
 
 
 @inner
 def _largest_distances(V, norm_code, l, targets, n_targets, D, rounding, down, up, reach, limit, a, largest):
-    """The Q largest ``ε_lj``, largest first, missing ones 0; False as soon as all Q reach the limit."""
-    Q, filled = largest.size, ZERO
+    """The Q largest ``ε_lj``, largest first, missing ones 0; stops as soon as all Q reach the limit.
+
+    Returns how many j were tried, and at least 1; negative if all Q reach the limit.
+    """
+    Q, filled, tried = largest.size, ZERO, ZERO
     nothing = slack(rounding, 0.0)
     for q in range(Q):
         largest[q] = 0.0
@@ -171,14 +195,15 @@ def _largest_distances(V, norm_code, l, targets, n_targets, D, rounding, down, u
         c = 0.5 * (D[l] - D[j])
         if c <= nothing:
             break  # and so are all that follow: j comes by growing D
+        tried += 1
         value = safe_radius(c, dual_length(V, l, j, norm_code), rounding)
         if up is not None and value < limit:
             subtract(V[l], V[j], a)
             value = max(value, boxed_radius(a, c, norm_code, rounding, down, up, reach))
         filled = insert_largest(value, largest, filled)
         if filled == Q and largest[Q - 1] >= limit:
-            return False
-    return True
+            return -tried
+    return tried + 1
 
 
 @inner

@@ -15,7 +15,7 @@ from holdfast.certificates.kernels.query import AGAINST_OTHERS
 from holdfast.certificates.kernels.rounding import product_error, slack, slack_within
 from holdfast.certificates.kernels.search_tree import close_at
 from holdfast.certificates.kernels.sorted_list import contains, insert
-from holdfast.certificates.kernels.vectors import dot, length, scale, subtract
+from holdfast.certificates.kernels.vectors import dot, dot_work, length, scale, subtract
 from holdfast.certificates.kernels.voting import winner
 from holdfast.numerics.compile import NONE, ZERO, inner
 
@@ -88,13 +88,21 @@ def farthest(phi, members, count):
 
 
 @inner
-def relaxation(tree, slot, active, query, kind, scratch, down, up, ball):
-    """Solve for all the rows that the node's decisions imply. Its certified bound; -1 if the node is closed."""
+def relaxation(tree, slot, active, query, kind, scratch, most, down, up, ball):
+    """Solve for all the rows that the node's decisions imply. Its certified bound; -1 if the node is closed.
+
+    It is also closed, at the bound so far, once the work is ``most``.
+    """
     points, slopes, squared, u = query.points, query.slopes, query.squared, query.u
     rounding, z, phi, a = query.rounding, active.z, scratch.phi, scratch.row
     status, bound = tree.status[0], tree.nodes[slot].bound
     limit = status.best if status.best < status.horizon else status.horizon
+    each = dot_work(z.size)
+    scan = phi.size * each + 100  # of all points, and what an empty round costs
+    if up is not None:
+        scan += (up.size + query.relations.shape[0]) * each
     for _ in range(50 * z.size + 50):  # far more rows than ever enter; a node that ends here is closed at its bound
+        active.work[0] += scan
         half_distances(squared, slopes, z, phi)
         b, j = _most_violated(tree, slot, query, kind, phi, VIOLATED * slack(rounding, length(z)))
         if b >= 0:
@@ -122,7 +130,7 @@ def relaxation(tree, slot, active, query, kind, scratch, down, up, ball):
                 active, active.multipliers, 1.0, 0.0, a, 0.0, ball, query.sigma, rounding, scratch.moved
             )
         bound = value if value > bound else bound
-        if ended != 0.0 or bound >= limit:
+        if ended != 0.0 or bound >= limit or active.work[0] >= most:
             break
         if ball is not None:
             point_beyond(active, 0.0, z)  # Σλa has lost digits, about 1/σ²; no bound rests on z here
@@ -227,6 +235,7 @@ def stretched_witness(active, query, kind, scratch, size, best_z, down, up, ball
     if not 0.0 < own < size:
         return False
     scale(size / own, z, moved)
+    active.work[0] += scratch.phi.size * dot_work(z.size)
     if not _loses(query, kind, scratch, moved, down, up, ball):
         return False
     for t in range(z.size):
@@ -240,6 +249,7 @@ def witness(active, query, kind, scratch, pushes, best, best_z, down, up, ball):
     z, moved = active.z, scratch.moved
     step = 2.0 * slack(query.rounding, length(z))
     for _ in range(pushes):  # twentyfold pushes; whatever they reach is checked by the vote
+        active.work[0] += scratch.phi.size * dot_work(z.size)
         point_beyond(active, step, moved)
         if _loses(query, kind, scratch, moved, down, up, ball):
             size = length(moved) if ball is None else lifted_length(moved, ball, query.sigma)

@@ -35,7 +35,6 @@ _STATUS = np.dtype(
         ("enough", np.float64),  # a witness of this length ends the search
         ("heap_size", np.int64),
         ("n_free", np.int64),
-        ("n_solved", np.int64),
         ("next_slot", np.int64),  # to solve next; -1: the first of the heap
         ("overflow", np.int64),  # 1 if a node was closed for want of room
     ]

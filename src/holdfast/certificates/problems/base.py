@@ -1,7 +1,7 @@
 """The parts every problem has: a map from moves of the input to moves of a query, and the moves that are possible."""
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -10,6 +10,8 @@ from holdfast.certificates.moves import Moves
 from holdfast.certificates.norms import Norm
 from holdfast.numerics.sums import product_by_rows
 
+UNIT = 2500  # steps of the kernels, each one to four multiply-adds: about a microsecond of one core
+DEFAULT_BUDGET = 40_000  # units a row, about 40 ms
 _FARTHEST = 1000  # largest power of two by which a problem is scaled: float64 ends near 2^±1022
 _ROUNDED = 1e-9  # fraction of the terms of a relation by which a witness may pass it
 
@@ -35,19 +37,78 @@ class Bounds(NamedTuple):
 
 @dataclass(frozen=True)
 class Budget:
-    """The work an anytime engine may do on one query; the bounds are sound whenever it stops.
+    """The work an engine may do on one query; the bounds are sound whenever it stops.
+
+    Work is arithmetic, counted in units that take about a microsecond of one core. A few passes over all points are
+    made whatever the budget.
 
     Attributes
     ----------
-    nodes : int
-        Nodes of the search tree that are solved.
+    work : int
+        Units for each query.
     at : float or None
         A size at which the verdict is enough: the search may stop once the lower bound reaches it, or a move no
         larger changes the vote. None: the radius itself is sought.
+    spent, ended : ndarrays of shape (m,), int and bool, or None
+        Engines add the units that each query took, and mark those whose search the budget ended.
     """
 
-    nodes: int = 20_000
+    work: int = DEFAULT_BUDGET
     at: float | None = None
+    spent: np.ndarray | None = None
+    ended: np.ndarray | None = None
+
+    @property
+    def operations(self) -> int:
+        """The budget as the kernels count it."""
+        return UNIT * self.work
+
+    def metered(self, m: int) -> "Budget":
+        """The same, which keeps account of m queries."""
+        return replace(self, spent=np.zeros(m, np.int64), ended=np.zeros(m, bool))
+
+    def note(self, operations: np.ndarray) -> None:
+        """Add what the kernels counted for every query."""
+        if self.spent is not None and self.ended is not None:
+            self.spent[:] += -(-operations // UNIT)
+            self.ended[:] |= operations >= self.operations
+
+    def part(self, rows: slice) -> "Budget":
+        """The budget of some of the queries, in the same account."""
+        if self.spent is None or self.ended is None:
+            return self
+        return replace(self, spent=self.spent[rows], ended=self.ended[rows])
+
+    def left(self) -> "Budget":
+        """What one query has not spent yet, in the same account."""
+        return self if self.spent is None else replace(self, work=max(self.work - int(self.spent[0]), 0))
+
+    def shared(self, owner: np.ndarray) -> np.ndarray:
+        """Units for each of several questions about rows: what their owner has left, in equal parts.
+
+        Rounded down to a power of two, so that many can be asked at once, unless it is all of the budget.
+        """
+        spent = np.zeros(len(owner), np.int64) if self.spent is None else self.spent[owner]
+        left = np.maximum(self.work - spent, 0) // np.bincount(owner)[owner]
+        power = 2 ** np.floor(np.log2(np.maximum(left, 1))).astype(np.int64)
+        return np.where((left == self.work) | (left == 0), left, power)
+
+    def of(self, rows: np.ndarray) -> "Budget":
+        """The budget of some of the queries, with a copy of their account; :meth:`put` writes it back."""
+        if self.spent is None or self.ended is None:
+            return self.metered(len(rows))
+        return replace(self, spent=self.spent[rows], ended=self.ended[rows])
+
+    def put(self, rows: np.ndarray, other: "Budget") -> None:
+        """Write the account of some of the queries."""
+        if self.spent is not None and self.ended is not None:
+            self.spent[rows], self.ended[rows] = other.spent, other.ended
+
+    def charge(self, owner: np.ndarray, other: "Budget") -> None:
+        """Add the account of other questions to that of their owners."""
+        if self.spent is not None and self.ended is not None:
+            np.add.at(self.spent, owner, other.spent)
+            np.logical_or.at(self.ended, owner, other.ended)
 
 
 class Problem(ABC):

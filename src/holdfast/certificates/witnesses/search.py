@@ -24,7 +24,7 @@ _ROUNDINGS = ("nearest", "outward", "inward")  # of features that are whole numb
 _STRETCHES = (1.2, 3.0)  # multiples of a move at which an endpoint is put, beyond the boundary
 _FAR_STRETCH = 10.0  # one more multiple, where an engine's move is only an estimate
 _TANGENTS = 3  # tangents of a normalisation, each taken where the move by the last one leads
-_TANGENT_NODES = 200  # nodes of branch and bound that the move by one tangent may take
+_TANGENT_SHARE = 10  # the share of the budget that the move by one tangent may take, one part in so many
 _FRACTIONS = (1.0, 0.6)  # of the size of a verdict: the two points tried on each segment
 
 
@@ -134,7 +134,7 @@ def _beyond_tangent_moves(
     voter: Voter, problem: Problem, moves: Moves, rows: np.ndarray, codes: np.ndarray, effort: Effort
 ) -> list[np.ndarray]:
     """Endpoints through a normalisation: beyond the shortest moves by its tangent, at the row and where they lead."""
-    ends, budget = [], replace(effort.budget, nodes=min(effort.budget.nodes, _TANGENT_NODES))
+    ends, budget = [], replace(effort.budget, work=effort.budget.work // _TANGENT_SHARE, spent=None, ended=None)
     at = rows.copy()
     for _ in range(_TANGENTS):
         delta = np.full(rows.shape, np.nan)
