@@ -19,7 +19,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from holdfast import certify, load
+from holdfast import Threat, certify, load
 from holdfast.audit.tables import predict_table
 from holdfast.models.base import VotingClassifier
 from holdfast.persistence import ModelFileError
@@ -27,6 +27,7 @@ from holdfast.persistence.archive import digest
 
 MEMORY = 2**30  # bytes beyond what the process has after the first predictions
 SECONDS = 30  # of one mutation, on a loaded machine; then SIGALRM ends the process
+STILL = Threat(frozen=["kind"])  # a column of numbers that an encoder reads
 VALUES = [
     "null", "true", "0", "1", "2", "-1", "3", "4", "30", "31", "624", "625", "1000000000", "1" * 30, "1" * 5000, "0.5",
     "-0.0", "1e308", "1e400", "NaN", "-Infinity", '""', '"x"', '"brute"', '"kd_tree"', '"ball_tree"', '"auto"',
@@ -207,7 +208,7 @@ def main(folder: Path, count: int, seed: int) -> None:
         model = load(path)
         assert (model.predict(rows) == expected).all()
         if isinstance(rows, pd.DataFrame):
-            certify(model, rows[:1], budget=10)
+            certify(model, rows[:1], threat=STILL, budget=10)
         elif isinstance(model[-1], VotingClassifier):
             certify(model[-1], np.zeros((1, model[-1].n_features_in_)), budget=10)
     used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
@@ -257,7 +258,7 @@ def _try(path: Path, rows, expected: np.ndarray) -> str:
     last = model.steps[-1][1] if hasattr(model, "steps") else model
     try:
         if isinstance(rows, pd.DataFrame):
-            certify(model, rows[:1], budget=10)
+            certify(model, rows[:1], threat=STILL, budget=10)
         elif isinstance(last, VotingClassifier):
             certify(last, np.zeros((1, last.n_features_in_)), budget=10)
     except (ValueError, TypeError) as error:

@@ -186,6 +186,7 @@ def test_pandas_columns_and_string_labels(wine):
     assert set(certificate.prediction) <= set(words)
     frame = certificate.to_frame()
     assert list(frame.columns) == ["prediction", "radius", "upper", "exact", "budget_ended", "true", "correct"]
+    assert list(frame.columns) == ["prediction", "radius", "upper", "exact", "true", "correct", "far"]
     assert len(frame) == len(X_test)
 
 
