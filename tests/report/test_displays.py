@@ -9,7 +9,7 @@ import pytest
 from sklearn.datasets import load_iris
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import PowerTransformer, StandardScaler
 
 from holdfast import LMNN, CertifiedKNeighborsClassifier
 from holdfast.report import BoundaryDisplay, CertifiedAccuracyDisplay, MarginDisplay, MetricDisplay
@@ -54,6 +54,9 @@ def test_margin(model):
     MarginDisplay.from_estimator(knn, X[1::2], y[1::2], reference=reference, ax=display.ax_)
     with pytest.raises(ValueError, match="no feature can move"):
         MarginDisplay.from_estimator(model, X[1::2], y[1::2], frozen=np.ones(4, bool))
+    bent = make_pipeline(PowerTransformer(), KNeighborsClassifier(1)).fit(*reference)
+    with pytest.raises(ValueError, match="has a Normalizer or a monotone step"):
+        MarginDisplay.from_estimator(bent, X[1::2], y[1::2])
 
 
 def test_metric(model):

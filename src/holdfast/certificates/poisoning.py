@@ -82,7 +82,7 @@ def _squared_distances(points: np.ndarray, queries: np.ndarray, near: np.ndarray
 
 
 def _indistinguishable(voter: NeighborVoter, rows: np.ndarray) -> np.ndarray:
-    """The difference of squared distances, for each row, below which rounding decides which is smaller."""
+    """The difference of squared distances, for each row, up to which rounding may decide which is smaller."""
     last = voter.fold.last
     source = rows if voter.fold.after is None else voter.fold.before(rows)
     if voter.fold.after is not None:  # rows of unit length, whose rounding is that of the unnormalised ones
@@ -90,7 +90,9 @@ def _indistinguishable(voter: NeighborVoter, rows: np.ndarray) -> np.ndarray:
         source = voter.fold.before.magnitudes(rows) / length
     size = np.linalg.norm(last.magnitudes(source), axis=1)
     size = size + np.linalg.norm(voter.points, axis=1).max() + voter.scale
-    return _EQUAL * size**2
+    # At a jump of a monotone map the model's own query may be elsewhere (Lemma M3): |d² − d'²| ≤ (2d + b)b.
+    blur = np.linalg.norm(voter.encoding.blur(rows) @ voter.fold.before.absolute.T, axis=1)
+    return _EQUAL * size**2 + 4.0 * blur * (size + blur)
 
 
 def _least_lead(certain: np.ndarray, tied: np.ndarray, k: int) -> np.ndarray:

@@ -25,10 +25,10 @@ def input_margins(
     """Signed adversarial margin (Eq. 3) of each row, for its nearest target and impostor among the voters.
 
     Measured in units of ``scale``, over moves of the features that are not frozen. None where it is not
-    defined (a ``Normalizer`` is among the steps, or nothing can move); rows whose label has no voter, or
-    all of them, are left out.
+    defined (a ``Normalizer`` or a monotone map is among the steps, or nothing can move); rows whose label has no
+    voter, or all of them, are left out.
     """
-    if voter.fold.after is not None or frozen.all():
+    if not voter.fold.affine or frozen.all():
         return None
     codes = np.searchsorted(voter.classes, y)
     known = np.isin(y, voter.classes)

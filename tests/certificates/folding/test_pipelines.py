@@ -20,6 +20,7 @@ from sklearn.preprocessing import (
     MinMaxScaler,
     OneHotEncoder,
     OrdinalEncoder,
+    QuantileTransformer,
     StandardScaler,
     TargetEncoder,
 )
@@ -308,3 +309,19 @@ def test_numbers_in_a_column_of_words_are_named(encoder):
     for numbers in (TEST.assign(job=1.0), TEST.assign(job=np.arange(len(TEST)))):
         with pytest.raises(ValueError, match="'job' holds numbers, but the model was fitted on words there, such as"):
             certify(model, numbers)
+
+
+def test_poisoning_at_the_jumps_of_a_quantile_transformer():
+    """Rounded values, scaled: which side of a jump the model sees is up to rounding, and so are the votes."""
+    hurt = 0
+    for seed in range(290, 296):
+        rng = np.random.default_rng(seed)
+        x = np.round(rng.normal(size=40), 1) * rng.choice([1.0, 0.1, 3.7])
+        X, y = np.column_stack([x, 0.01 * rng.normal(size=40)]), rng.integers(0, 2, 40)
+        model = make_pipeline(StandardScaler(), QuantileTransformer(n_quantiles=40), KNeighborsClassifier(5)).fit(X, y)
+        voters = model[-1].kneighbors(model[:-1].transform(X), return_distance=False)
+        lead = np.abs(2 * y[voters].sum(axis=1) - 5)
+        tolerance = poisoning_tolerance(model, X)
+        assert (tolerance <= np.maximum((lead + 1) // 2 - 1, 0)).all()
+        hurt += int((tolerance > 0).sum())
+    assert hurt > 20

@@ -66,8 +66,8 @@ class MarginDisplay:
         margins = input_margins(voter, X, np.asarray(y), scale, frozen, n_jobs)
         if margins is None:
             raise ValueError(
-                "These margins are not defined: the pipeline has a Normalizer, no feature can move, or no row "
-                "has both a target and an impostor."
+                "These margins are not defined: the pipeline has a Normalizer or a monotone step, no feature can move, "
+                "or no row has both a target and an impostor."
             )
         return cls(margins, name_of(estimator, name), units).plot(ax=ax, bins=bins)
 
