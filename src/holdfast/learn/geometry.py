@@ -134,13 +134,13 @@ class PairLoop:
         self.form, self.weight = np.empty((2, len(pairs)))  # squared lengths last computed; w, which the caller fills
         # Ranges of points. A point costs its pairs, plus its own row, which is weighed as width/4 pairs.
         self.blocks = balanced(pairs.indptr + width // 4 * np.arange(pairs.indptr.size), n_blocks)
-        self._degrees = np.empty((len(lanes), pairs.n_samples))
-        self.degree = self._degrees[0]
+        self.degrees = np.empty((len(lanes), pairs.n_samples))
+        self.degree = self.degrees[0]
 
     def add_degrees(self, lane: int) -> None:
         """Sum, for every point, the weights of its pairs in one lane."""
         part = self.lanes[lane]
-        degrees(self.pairs.first, self.pairs.second, self.weight, self._degrees[lane], part.start, part.stop)
+        degrees(self.pairs.first, self.pairs.second, self.weight, self.degrees[lane], part.start, part.stop)
 
     def half_sum(self, X: np.ndarray, buffer: np.ndarray, rows: slice) -> np.ndarray:
         """The share of the points ``rows`` in H, where ``H + Hᵀ = Xᵀ Lap(weight) X``; ``buffer`` is overwritten."""
@@ -152,7 +152,7 @@ class PairLoop:
 def sums_of_squares(workers: Workers, X: np.ndarray, p: int, loops, buffers) -> list[np.ndarray]:
     """``S(w) = Σ w_ij (x_i − x_j)(x_i − x_j)ᵀ`` over the pairs of each loop, whose lanes have their degrees; (p, p)."""
     for loop in loops:
-        loop.degree = loop._degrees.sum(axis=0)
+        loop.degree = loop.degrees.sum(axis=0)
     jobs = [(loop, V, rows) for loop, V in zip(loops, buffers, strict=False) for rows in loop.blocks]
     found = iter(workers.map(lambda job: job[0].half_sum(X, job[1], job[2]), jobs))
     halves = [reduce(np.add, (next(found) for _ in loop.blocks))[:p, :p] for loop in loops]
