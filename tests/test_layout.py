@@ -59,6 +59,26 @@ def test_the_map_has_every_part_in_order():
     assert tuple(listed) == ORDER
 
 
+def test_files_of_learn_stand_in_the_order_of_their_imports():
+    """The second table of CONTRIBUTING.md: each file imports from those in its own row and above."""
+    page = (SOURCE.parents[1] / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    table = page[page.index("Within `learn/`") : page.index("Within `certificates/`")]
+    lines = [
+        re.findall(r"`(\w+)(?:\.py|/)`", line.split("|")[1]) for line in table.splitlines() if line.startswith("| `")
+    ]
+    row = {name: number for number, names in enumerate(lines) for name in names}
+    folder = SOURCE / "learn"
+    assert set(row) == {path.stem for path in folder.iterdir() if path.stem not in ("__init__", "__pycache__")}
+    for path in FILES:
+        if folder not in path.parents or path == folder / "__init__.py":
+            continue
+        name = path.relative_to(folder).parts[0].removesuffix(".py")
+        for module in imported(ast.parse(path.read_text(encoding="utf-8"))):
+            assert module != "holdfast.learn", f"{path.name} imports the whole folder"
+            if module.startswith("holdfast.learn."):
+                assert row[module.split(".")[2]] <= row[name], f"{path.name} imports {module}"
+
+
 @pytest.mark.parametrize("part", ORDER)
 def test_imports_go_one_way(part):
     """The package's own names count as their modules; ``holdfast.__version__`` is no import of a folder."""

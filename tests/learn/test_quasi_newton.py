@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from holdfast.learn.solvers.lbfgs import InverseHessian, descend
+from holdfast.learn.solvers.lbfgs import InverseHessian, _descend
 
 
 def update(H, s, y):
@@ -51,7 +51,7 @@ def run(function, x, steps=500, memory=10):
         values.append(min(value for value, _ in asked))
         return len(values) >= steps
 
-    descend(evaluate, x, memory, after)
+    _descend(evaluate, x, memory, after)
     return values, len(asked)
 
 
@@ -73,7 +73,7 @@ def test_needs_about_the_evaluations_of_scipy(memory):
             if asked[-1] < wanted:
                 raise StopIteration
 
-        descend(function, x, memory, lambda asked=asked, wanted=wanted: min(asked) < wanted)
+        _descend(function, x, memory, lambda asked=asked, wanted=wanted: min(asked) < wanted)
         assert min(asked) < wanted
         ours += len(asked)
         asked.clear()

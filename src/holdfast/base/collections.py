@@ -138,7 +138,7 @@ def labels_in_blocks(y, lengths: Sequence[int]) -> list:
     """Tasks for the labels, an array or a collection, in blocks of these lengths."""
     from dask import delayed
 
-    tasks, found = (blocks_of(y), lengths_of(y)) if is_dask(y) else ([delayed(np.asarray(y))], [len(y)])
+    tasks, found = (blocks_of(y), lengths_of(y)) if is_dask(y) else ([delayed(np.asarray(y), traverse=False)], [len(y)])
     if sum(found) != sum(lengths):
         raise ValueError(f"X has {sum(lengths)} rows, but y has {sum(found)}: they must have the same number.")
     if found == list(lengths):

@@ -1,4 +1,11 @@
-"""Learning a metric: triplets, three numbers each, terms of these, an objective, and its minimum over a space."""
+"""Learning a metric ``M = LᵀL``. The files, in the order in which each imports from those before it:
+
+``supervision`` (triplets: who should be nearer to whom), ``geometry`` (their three numbers a, b and h under M, and the
+gradient back), ``margins`` (how far an input is from the border), ``terms`` (functions of a, b, h or of M),
+``objective`` (their weighted sum), ``spaces`` (over what it is minimised), ``solvers`` (how), ``rows`` and ``dask``
+(checked rows, here or on workers), ``safeguards``, ``learner`` (``fit``), and the recipes: ``lmnn``, ``scml``,
+``proxy_nca``, ``margin_lvq``, ``wrappers``.
+"""
 
 from holdfast.learn.geometry import TripletGeometry as TripletGeometry
 from holdfast.learn.learner import MetricLearner as MetricLearner

@@ -144,7 +144,7 @@ class BlockedRows(LabelledRows):
         found = []
         for (X, codes, start), chosen in zip(blocks, self._anchors(neighbors), strict=True):
             anchors = delayed(_take)(X, codes, start, chosen)
-            nearest: Any = [_none_found(len(chosen), k) for k in (n_neighbors, n_impostors)]
+            nearest: Any = [delayed(_none_found)(len(chosen), k) for k in (n_neighbors, n_impostors)]
             for block in blocks:
                 nearest = delayed(_search_block)(nearest, anchors, block)
             found.append(delayed(_triplets_of)(nearest, chosen + start))

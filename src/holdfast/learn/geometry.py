@@ -100,9 +100,8 @@ def anchor_blocks(triplets: Triplets) -> list[AnchorBlock]:
     edges = np.array([0] + [part.stop for part in rows])
     of_triplets = triplets.indptr[edges]
     of_targets = np.searchsorted(triplets.targets, of_triplets)
-    cuts = (edges, triplets.pairs.indptr[edges], of_triplets, of_targets)
-    ranges = [[slice(*ends) for ends in pairwise(cut.tolist())] for cut in cuts]
-    return [AnchorBlock(*block) for block in zip(*ranges, strict=True)]
+    cuts = np.column_stack([edges, triplets.pairs.indptr[edges], of_triplets, of_targets]).tolist()
+    return [AnchorBlock(*map(slice, start, stop)) for start, stop in pairwise(cuts)]
 
 
 def _times(U: np.ndarray, A: np.ndarray, out: np.ndarray) -> tuple[np.ndarray, ...]:
@@ -135,13 +134,13 @@ class PairLoop:
         self.form, self.weight = np.empty((2, len(pairs)))  # squared lengths last computed; w, which the caller fills
         # Ranges of points. A point costs its pairs, plus its own row, which is weighed as width/4 pairs.
         self.blocks = balanced(pairs.indptr + width // 4 * np.arange(pairs.indptr.size), n_blocks)
-        self._degrees = np.empty((len(lanes), pairs.n_samples))
-        self.degree = self._degrees[0]
+        self.degrees = np.empty((len(lanes), pairs.n_samples))
+        self.degree = self.degrees[0]
 
     def add_degrees(self, lane: int) -> None:
         """Sum, for every point, the weights of its pairs in one lane."""
         part = self.lanes[lane]
-        degrees(self.pairs.first, self.pairs.second, self.weight, self._degrees[lane], part.start, part.stop)
+        degrees(self.pairs.first, self.pairs.second, self.weight, self.degrees[lane], part.start, part.stop)
 
     def half_sum(self, X: np.ndarray, buffer: np.ndarray, rows: slice) -> np.ndarray:
         """The share of the points ``rows`` in H, where ``H + Hᵀ = Xᵀ Lap(weight) X``; ``buffer`` is overwritten."""
@@ -153,7 +152,7 @@ class PairLoop:
 def sums_of_squares(workers: Workers, X: np.ndarray, p: int, loops, buffers) -> list[np.ndarray]:
     """``S(w) = Σ w_ij (x_i − x_j)(x_i − x_j)ᵀ`` over the pairs of each loop, whose lanes have their degrees; (p, p)."""
     for loop in loops:
-        loop.degree = loop._degrees.sum(axis=0)
+        loop.degree = loop.degrees.sum(axis=0)
     jobs = [(loop, V, rows) for loop, V in zip(loops, buffers, strict=False) for rows in loop.blocks]
     found = iter(workers.map(lambda job: job[0].half_sum(X, job[1], job[2]), jobs))
     halves = [reduce(np.add, (next(found) for _ in loop.blocks))[:p, :p] for loop in loops]
@@ -168,9 +167,9 @@ def scatters(X: np.ndarray, triplets: Triplets, n_jobs: int | None = None) -> tu
     buffer, share = padded_rows(n, p), np.full(len(t), 1.0 / len(t))
     found = []
     with Workers(1 if cut.small else n_threads(n_jobs)) as workers:
-        for places in (t.ij, t.il):
+        for positions in (t.ij, t.il):
             loop.weight[:] = 0.0
-            scatter(places, share, 1.0, loop.weight)
+            scatter(positions, share, 1.0, loop.weight)
             workers.map(loop.add_degrees, range(len(loop.lanes)))
             found += sums_of_squares(workers, X, p, [loop], [buffer])
     return found[0], found[1]
@@ -245,7 +244,7 @@ class TripletGeometry:
         cut = _Cut(n, p, triplets, len(triplets.pairs) + (len(triplets.slope_pairs) if with_slope else 0))
         self.workers = Workers(1 if cut.small else n_threads(n_jobs))
         self._rows = blocks(n, 1 if cut.small else pieces(cut.product))
-        self.targets = triplets.ij[triplets.targets]  # S, as places among the pairs
+        self.targets = triplets.ij[triplets.targets]  # S, as positions among the pairs
         self._lanes = cut.lanes
         self.blocks = [block for lane in cut.lanes for block in lane]
         self._distance, self._slope = cut.loop(triplets.pairs, cut.spans), None
@@ -306,8 +305,8 @@ class TripletGeometry:
         if self._slope is not None:
             wanted.append((self._slope.form, t.jl, block.triplets))
         found = [np.empty(part.stop - part.start) for _, _, part in wanted]
-        for (values, places, part), out in zip(wanted, found, strict=True):
-            take(values, places, out, part.start, part.stop)
+        for (values, positions, part), out in zip(wanted, found, strict=True):
+            take(values, positions, out, part.start, part.stop)
         return found[0], found[1], found[3] if self._slope is not None else None, found[2]
 
     def three_numbers(self, M: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:

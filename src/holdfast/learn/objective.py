@@ -33,12 +33,15 @@ class Objective:
         self, X: np.ndarray, triplets: Triplets, terms: Terms, B: np.ndarray | None = None, n_jobs: int | None = None
     ):
         self.terms, self._n_jobs = list(terms), n_jobs
-        self._over_R, self._over_S = (
-            [(weight, term) for weight, term in terms if isinstance(term, TripletTerm) and term.over == over]
-            for over in ("R", "S")
-        )
-        self._of_M = [(weight, term) for weight, term in terms if isinstance(term, MatrixTerm)]
-        reads_h = any(term.reads_h for _, term in self._over_R)
+        self._over: dict[str, list[tuple[float, TripletTerm]]] = {"R": [], "S": []}
+        self._of_M: list[tuple[float, MatrixTerm]] = []
+        reads_h = False
+        for weight, term in self.terms:
+            if isinstance(term, MatrixTerm):
+                self._of_M.append((weight, term))
+            else:
+                self._over[term.over].append((weight, term))
+                reads_h = reads_h or term.reads_h
         self.geometry = self.make_geometry(X, triplets, B, reads_h, n_jobs)
         self.triplets = self.geometry.triplets
 
@@ -63,12 +66,12 @@ class Objective:
         geometry, t = self.geometry, self.triplets
         a, b, h, a_of_S = geometry.numbers(block)
         value = 0.0
-        for weight, term in self._over_R:
+        for weight, term in self._over["R"]:
             factor = weight / len(t)
             total, da, db, dh = term.value_and_partials(a, b, h)
             geometry.collect(block, factor, da, db, dh)
             value += factor * total
-        for weight, term in self._over_S:
+        for weight, term in self._over["S"]:
             factor = weight / t.targets.size
             total, ds, _, _ = term.value_and_partials(a_of_S, None, None)
             geometry.collect(block, factor, ds=ds)

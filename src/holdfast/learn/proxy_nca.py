@@ -263,34 +263,32 @@ class ProxyLoss:
     def __call__(self, kept: Kept, M: np.ndarray, A: np.ndarray):
         """Value, gradient in M and gradient in A."""
         S = self.scaled(A)
-        value, GM, GS = gradients(kept.total(self.sums, M, S), M, S, self.B)
+        sums = kept.total(_sums_of_loss, M, S, self.softmax, self.perturbation, self.n)
+        value, GM, GS = gradients(sums, M, S, self.B)
         if not self.unit:
             return value, GM, GS
         # Through S = A/‖A‖: the part along A is lost.
         return value, GM, (GS - np.sum(GS * S, axis=1, keepdims=True) * S) / _norms(A)
 
-    def sums(self, geometry: "ProxyGeometry", M: np.ndarray, S: np.ndarray) -> tuple:
-        """The share of the points of one geometry; see :func:`~holdfast.learn.proxy_nca.gradients`."""
-        n = self.n
 
-        def of_block(part: slice, d: np.ndarray, h: np.ndarray):
-            y = geometry.y[part]
-            value, C = self.softmax.value_and_partials(d, y, geometry.labels)
-            if self.perturbation is None:
-                return value / n, C / n, None
-            same, other = nearest_proxies(d, y, geometry.labels)
-            rows = np.arange(len(d))
-            total, da, db, dh = self.perturbation.value_and_partials(
-                d[rows, same], d[rows, other], h[same, other], signed=True
-            )
-            weight = self.perturbation.weight
-            H = np.zeros_like(h)
-            for slopes, index in ((da, same), (db, other)):
-                C[rows, index] += weight * np.asarray(slopes)
-            np.add.at(H, (same, other), weight * np.asarray(dh))
-            return (value + weight * total) / n, C / n, H / n
+def _sums_of_loss(geometry: "ProxyGeometry", M: np.ndarray, S: np.ndarray, softmax, perturbation, n: int) -> tuple:
+    """The share of the points of one geometry in the loss; see :meth:`ProxyGeometry.sums`."""
 
-        return geometry.sums(M, S, of_block)
+    def of_block(part: slice, d: np.ndarray, h: np.ndarray):
+        y = geometry.y[part]
+        value, C = softmax.value_and_partials(d, y, geometry.labels)
+        if perturbation is None:
+            return value / n, C / n, None
+        same, other = nearest_proxies(d, y, geometry.labels)
+        rows = np.arange(len(d))
+        total, da, db, dh = perturbation.value_and_partials(d[rows, same], d[rows, other], h[same, other], signed=True)
+        H = np.zeros_like(h)
+        for slopes, index in ((da, same), (db, other)):
+            C[rows, index] += perturbation.weight * np.asarray(slopes)
+        np.add.at(H, (same, other), perturbation.weight * np.asarray(dh))
+        return (value + perturbation.weight * total) / n, C / n, H / n
+
+    return geometry.sums(M, S, of_block)
 
 
 def _norms(A: np.ndarray) -> np.ndarray:
@@ -314,7 +312,7 @@ class AlternatingRun:
         return self.trace[-1] if self.trace else np.inf
 
     def turn(self, n_steps: int | None) -> Callable[[Progress], bool]:
-        """A callback that ends a turn after so many steps; None is no limit."""
+        """A callback that ends a turn after so many steps; None sets no limit."""
         offset = len(self.trace)
 
         def report(progress: Progress) -> bool:

@@ -51,9 +51,9 @@ class Triplets:
     """Triplets ``R = {(i, j, l)}``: point i should be nearer to target j than to impostor l.
 
     Triplets are sorted by their anchor i; those of one anchor keep the order in which they were given. Their index
-    pairs are de-duplicated, and each triplet refers to its pairs by place, so that a distance which many triplets share
-    is computed once. Distances need the pairs (i, j) and (i, l), which are sorted by anchor too, so that the data of
-    one anchor are contiguous. The slope h needs the unordered pair {j, l}; these pairs are made only on first use.
+    pairs are de-duplicated, and each triplet refers to its pairs by position, so that a distance which many triplets
+    share is computed once. Distances need the pairs (i, j) and (i, l), which are sorted by anchor too, so that the data
+    of one anchor are contiguous. The slope h needs the unordered pair {j, l}; these pairs are made on first use.
 
     Parameters
     ----------
@@ -171,12 +171,12 @@ class Triplets:
 
     @property
     def ij(self) -> np.ndarray:
-        """Place of (i, j) among ``pairs``, per triplet."""
+        """Position of (i, j) among ``pairs``, per triplet."""
         return self._distances[1]
 
     @property
     def il(self) -> np.ndarray:
-        """Place of (i, l) among ``pairs``, per triplet."""
+        """Position of (i, l) among ``pairs``, per triplet."""
         return self._distances[2]
 
     @cached_property
@@ -191,7 +191,7 @@ class Triplets:
 
     @property
     def jl(self) -> np.ndarray:
-        """Place of {j, l} among ``slope_pairs``, per triplet."""
+        """Position of {j, l} among ``slope_pairs``, per triplet."""
         return self._slopes[1]
 
 
@@ -249,8 +249,8 @@ def group(keys: np.ndarray, n_groups: int) -> tuple[np.ndarray, np.ndarray]:
 def _pairs_of_anchors(i: np.ndarray, j: np.ndarray, l: np.ndarray, n: int) -> tuple[np.ndarray, ...]:
     """Distinct pairs (i, j) and (i, l) of triplets that are sorted by i, in linear time.
 
-    Returns first and second point of each; the places ij and il of the pairs of each triplet; of each distinct (i, j)
-    the first triplet that has it.
+    Returns first and second point of each; the positions ij and il of the pairs of each triplet; of each distinct
+    (i, j) the first triplet that has it.
     """
     size = i.size
     most = min(2 * size, n * n)  # pairs, at most
@@ -264,7 +264,7 @@ def _pairs_of_anchors(i: np.ndarray, j: np.ndarray, l: np.ndarray, n: int) -> tu
 
 
 def unique_unordered(i: np.ndarray, j: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Distinct unordered pairs {i, j}, and for each input its place among them.
+    """Distinct unordered pairs {i, j}, and for each input its position among them.
 
     A pair is listed under the point that was named first in it (under the smaller, if each was), and the pairs are in
     the order of these points. Linear in time: points already met under another are marked, not sorted.
@@ -556,7 +556,7 @@ def _search(faiss, index, queries: np.ndarray, k: int, n_probes: int, among) -> 
 
 
 def _original_indices(order: np.ndarray, found: np.ndarray) -> np.ndarray:
-    """Indices of points from places in the order of classes; -1 stays -1."""
+    """Indices of points from positions in the order of classes; -1 stays -1."""
     return np.where(found < 0, -1, order[found])
 
 

@@ -2,6 +2,14 @@
 
 A term never sees where its numbers come from: it returns a sum and its derivatives, and geometry turns these into a
 gradient in M.
+
+Pull and push: Weinberger and Saul, "Distance metric learning for large margin nearest neighbor classification", JMLR
+10, 2009. Perturbation: Yang, Guo, Dong and Xue, "Towards certified robustness of distance metric learning". Trace, as
+an L1 norm of weights: Shi, Bellet and Sha, "Sparse compositional metric learning", AAAI 2014. LogDet: Davis, Kulis,
+Jain, Sra and Dhillon, "Information-theoretic metric learning", ICML 2007. CappedTrace: Huo, Nie and Huang, "Robust and
+effective metric learning using capped trace norm", KDD 2016. SpectralNorm: Bartlett, Foster and Telgarsky,
+"Spectrally-normalized margin bounds for neural networks", NeurIPS 2017. ProxySoftmax: Teh, DeVries and Taylor,
+"ProxyNCA++", ECCV 2020.
 """
 
 from abc import ABC, abstractmethod
@@ -91,13 +99,7 @@ class ProxyTerm(Term):
 
 
 class Pull(TripletTerm):
-    """``Σ_S a``: the squared distances from points to their targets.
-
-    References
-    ----------
-    Weinberger and Saul, "Distance metric learning for large margin nearest neighbor
-    classification", JMLR 10, 2009.
-    """
+    """``Σ_S a``: the squared distances from points to their targets."""
 
     over = "S"
 
@@ -107,13 +109,7 @@ class Pull(TripletTerm):
 
 
 class Push(TripletTerm):
-    """``Σ_R [1 − f]₊``, ``f = b − a``: the hinge of large-margin nearest neighbours.
-
-    References
-    ----------
-    Weinberger and Saul, "Distance metric learning for large margin nearest neighbor
-    classification", JMLR 10, 2009.
-    """
+    """``Σ_R [1 − f]₊``, ``f = b − a``: the hinge of large-margin nearest neighbours."""
 
     def value_and_partials(self, a, b, h) -> Partials:
         """The hinge sum; ∂a = 1 and ∂b = −1 where f ≤ 1."""
@@ -255,10 +251,6 @@ class Trace(MatrixTerm):
     """``tr M``; over non-negative weights of unit-norm bases, the L1 norm of the weights.
 
     For ``M = Σ_k w_k b_k b_kᵀ`` with ``w ≥ 0`` and ``‖b_k‖ = 1``, ``tr M = Σ_k w_k = ‖w‖₁``.
-
-    References
-    ----------
-    Shi, Bellet and Sha, "Sparse compositional metric learning", AAAI 2014.
     """
 
     def value_and_grad(self, M: np.ndarray) -> tuple[float, np.ndarray]:
@@ -276,14 +268,6 @@ class SquaredFrobenius(MatrixTerm):
     ----------
     scale : float, default=1.0
         Of the metric that is not penalised, ``scale · I``.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from holdfast.learn import SquaredFrobenius
-    >>> value, gradient = SquaredFrobenius().value_and_grad(np.diag([1.0, 3.0]))
-    >>> value, gradient.diagonal().tolist()
-    (2.0, [0.0, 2.0])
     """
 
     def __init__(self, scale: float = 1.0):
@@ -303,18 +287,6 @@ class LogDet(MatrixTerm):
     """``tr M − log det M − p``: the log-determinant divergence from M to the identity.
 
     It is zero at the identity and infinite where M is singular, so a minimum is always positive definite.
-
-    References
-    ----------
-    Davis, Kulis, Jain, Sra and Dhillon, "Information-theoretic metric learning", ICML 2007.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from holdfast.learn import LogDet
-    >>> value, gradient = LogDet().value_and_grad(np.diag([1.0, 2.0]))
-    >>> round(value, 6), gradient.diagonal().round(6).tolist()
-    (0.306853, [0.0, 0.5])
     """
 
     def value_and_grad(self, M: np.ndarray) -> tuple[float, np.ndarray]:
@@ -340,17 +312,6 @@ class CappedTrace(MatrixTerm):
     ----------
     rank : int or None
         Number of eigenvalues that are not penalised; None is four fifths of them, rounded up.
-
-    References
-    ----------
-    Huo, Nie and Huang, "Robust and effective metric learning using capped trace norm", KDD 2016.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from holdfast.learn import CappedTrace
-    >>> CappedTrace(rank=1).value_and_grad(np.diag([3.0, 1.0, 0.5]))[0]
-    1.5
     """
 
     def __init__(self, rank: int | None = None):
@@ -386,18 +347,6 @@ class SpectralNorm(Gauge):
     ----------
     smoothing : float, default=0.0
         ε.
-
-    References
-    ----------
-    Bartlett, Foster and Telgarsky, "Spectrally-normalized margin bounds for neural networks", NeurIPS 2017.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from holdfast.learn import SpectralNorm
-    >>> value, gradient = SpectralNorm().value_and_grad(np.diag([3.0, 1.0]))
-    >>> round(value, 9), gradient.tolist()
-    (3.0, [[1.0, 0.0], [0.0, 0.0]])
     """
 
     tie = 1e-10  # eigenvalues this close to the largest, relatively, count as equal to it
@@ -446,11 +395,6 @@ class ProxySoftmax(ProxyTerm):
     ----------
     temperature : float
         T: the smaller it is, the more the nearest proxies dominate.
-
-    References
-    ----------
-    Teh, DeVries and Taylor, "ProxyNCA++: revisiting and revitalizing proxy neighborhood component analysis",
-    ECCV 2020. Goldberger, Roweis, Hinton and Salakhutdinov, "Neighbourhood components analysis", NIPS 2004.
     """
 
     def __init__(self, temperature: float = 1.0):

@@ -92,7 +92,7 @@ class LBFGS(Solver):
         while stopped is None and len(run.trace) <= self.max_iter:
             before = len(run.trace)
             if bounds is None:
-                descend(state.evaluate, state.best_x.ravel(), self.memory, after)
+                _descend(state.evaluate, state.best_x.ravel(), self.memory, after)
             else:
                 _descend_within(bounds, state.evaluate, state.best_x.ravel(), self.memory, after)
             # A kink can end the line search; a fresh start from the steepest direction gets past it.
@@ -102,7 +102,7 @@ class LBFGS(Solver):
 
 
 def _descend_within(bounds, evaluate: Function, x: np.ndarray, memory: int, after: Callable[[], bool]) -> None:
-    """Step down within bounds, by scipy's L-BFGS-B; see :func:`descend`.
+    """Step down within bounds, by scipy's L-BFGS-B; see :func:`_descend`.
 
     Its first step has a length of at most 1, so x is scaled to that size.
     """
@@ -268,7 +268,7 @@ class InverseHessian:
         return gamma * (g - in_slots[0] @ self._Y[used]) + in_slots[1] @ self._S[used]
 
 
-def descend(evaluate: Function, x: np.ndarray, memory: int, after: Callable[[], bool]) -> None:
+def _descend(evaluate: Function, x: np.ndarray, memory: int, after: Callable[[], bool]) -> None:
     """Step down from x until ``after()``, called after every step, returns True, or no step lowers f."""
     H = InverseHessian(memory, x.size)
     f, g = evaluate(x)
