@@ -114,7 +114,15 @@ n_jobs, progress
         models, columns_asked, allowed, rows_of, data, radius, progress, budget=budget, n_jobs=n_jobs
     )
     if encoder is None:
-        notes += _frozen_note(certificates["yours"].frozen, test.names)
+        own = certificates["yours"]
+        notes += _frozen_note(own.frozen, test.names)
+        whole = [name for name in _named(own.enumerated, test.names) if name not in allowed.changing]
+        if whole and explain != 0:
+            explain = 0
+            notes.append(
+                f"What would have to change is left out: {', '.join(whole)} are whole numbers that an encoder reads, "
+                "which are certified, but not searched for explanations."
+            )
     if known is None:
         notes.append("No training rows were given (reference), so there are no baselines but the most frequent answer.")
     result = AuditResult(
@@ -217,13 +225,18 @@ def _fit_baselines(
 def _frozen_note(frozen: dict, names: list[str]) -> list[str]:
     """One sentence on the columns that no move changed, by reason; none if there are none."""
     reasons: dict[str, list[str]] = {}
-    for column, why in frozen.items():
-        reasons.setdefault(why, []).append(names[column] if isinstance(column, int) else column)
+    for column, why in zip(_named(frozen, names), frozen.values(), strict=True):
+        reasons.setdefault(why, []).append(column)
     listed = "; ".join(
         f"{', '.join(some[:_LISTED])}{f' and {len(some) - _LISTED} more' if len(some) > _LISTED else ''} ({why})"
         for why, some in reasons.items()
     )
     return [f"Columns that were frozen: {listed}."] if frozen else []
+
+
+def _named(columns, names: list[str]) -> list[str]:
+    """Columns that are named or numbered, by name."""
+    return [names[column] if isinstance(column, int) else column for column in columns]
 
 
 def _labelled_rows(model, X, y, target, drop, id):
