@@ -185,3 +185,22 @@ def test_numbers_as_sensitive_columns():
     changed = [model.predict(np.column_stack([np.full(len(result.X_test), a), result.X_test[:, 1:]])) for a in ages]
     depends = (np.array(changed) != model.predict(result.X_test)).any(axis=0)
     assert result.dependence[0].alone["logistic"].dependent == pytest.approx(depends.mean())
+
+
+def test_numbers_that_the_model_encodes_are_what_the_threat_says(tmp_path):
+    table = loans()
+    X, y = table.drop(columns="answer").assign(rooms=np.arange(len(table)) % 5), table["answer"]
+    encoder = make_column_transformer((StandardScaler(), ["age", "owed"]), (OneHotEncoder(), ["house", "rooms"]))
+    model = make_pipeline(encoder, LogisticRegression()).fit(X[:80], y[:80])
+    asked = {"model": model, "X": X[80:100], "y": y[80:100], "explain": 0}
+    with pytest.raises(ValueError, match=r"Column 'rooms' holds numbers that an encoder reads.*integer=\['rooms'\]"):
+        holdfast.audit(**asked)
+    result = holdfast.audit(**asked | {"explain": 2}, threat=Threat(integer=["rooms"]))
+    assert result.explained is None
+    assert "left out: rooms are whole numbers that an encoder reads" in " ".join(result.notes)
+    assert "Columns that were frozen: paid, sex (no step reads it); house (words)." in result.summary()["notes"]
+    moved = result.certificates["yours"].adversarial
+    rooms = moved[np.isfinite(moved).all(axis=1)][:, result.feature_names.index("rooms")]
+    assert (rooms == rooms.round()).all()
+    still = holdfast.audit(**asked, threat=Threat(frozen=["rooms"]))
+    assert "rooms (by the threat)" in " ".join(still.summary()["notes"])

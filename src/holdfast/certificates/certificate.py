@@ -77,7 +77,7 @@ class Certificate:
     changes_at_no_cost: bool = False
     index: Any = None
     frozen: dict[int | str, str] = field(default_factory=dict)
-    enumerated: dict[str, tuple] = field(default_factory=dict)
+    enumerated: dict[int | str, tuple] = field(default_factory=dict)
     gaps_filled: np.ndarray | None = None
     unknown_words: np.ndarray | None = None
     far: np.ndarray | None = None

@@ -151,7 +151,7 @@ def certify(
     return Certificate(
         radius, upper, adversarial, voter.classes[bounds.codes], reading.moves.norm.name,
         _units(reading.moves), y, at, at_no_cost, X.index if hasattr(X, "iloc") else None,
-        frozen_columns(reading, voter), enumerated_values(reading), *_cells(voter, rows),
+        frozen_columns(reading, voter), enumerated_values(reading, voter), *_cells(voter, rows),
         far_rows(voter, rows, reference), ended,
     )  # fmt: skip
 

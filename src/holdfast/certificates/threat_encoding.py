@@ -151,11 +151,6 @@ class _Reader:
             return None
         refused = encoding.refused.get(column, set())
         whole = [v for v in present if as_number(v).is_integer() and known[key(v)] not in refused]
-        if not whole:
-            self.problems.append(
-                f"integer names {name}, but none of the values that its encoder takes is whole: freeze it."
-            )
-            return None
         patterns = self._patterns(column, whole, known)
         last = len(encoding.categories[column])
         if last not in refused:  # the encoder takes numbers that it was not fitted on
@@ -168,6 +163,11 @@ class _Reader:
             other = np.zeros((1, patterns.shape[1]))
             other[0, 0], other[0, 1 + last] = np.nan, 1.0
             patterns = np.vstack([patterns, other])
+        if not len(patterns):
+            self.problems.append(
+                f"integer names {name}, but none of the values that its encoder takes is whole: freeze it."
+            )
+            return None
         gaps = [i for value, i in known.items() if value[0] != "value"]
 
         def limit(array, default):
@@ -254,10 +254,11 @@ def frozen_columns(reading: Reading, voter: Voter) -> dict[int | str, str]:
     return out
 
 
-def enumerated_values(reading: Reading) -> dict[str, tuple]:
+def enumerated_values(reading: Reading, voter: Voter) -> dict[int | str, tuple]:
     """Column that an encoder reads, and that may change -> the values that were tried."""
     groups = () if reading.categories is None else reading.categories.groups
-    return {group.name: group.values for group in groups if isinstance(group, EncodedCategory)}
+    label = voter.encoding.label
+    return {label(int(group.columns[0])): group.values for group in groups if isinstance(group, EncodedCategory)}
 
 
 def _flat(given) -> list:

@@ -116,6 +116,7 @@ def test_against_all_values(key, said, norm):
     truth = np.array([nearest(encoder, model, i, said, norm) for i in range(len(rows))])
     step = (GRID[1] - GRID[0]) / UNIT["x"]
     assert (found.radius <= truth).all()
+    assert (certify(fit, rows, threat=threat_of(said, norm), method="lower", witness=False).radius <= truth).all()
     assert (found.upper >= truth - step).all()  # the grid has a change no farther than a step beyond the nearest
     assert (found.upper[np.isfinite(truth)] <= truth[np.isfinite(truth)] + step).all()
     seen = np.isfinite(found.upper)
@@ -155,7 +156,7 @@ def test_numbers_that_no_encoder_knows_are_counted_and_their_moves_found():
         certify(model, Z[:5])
     assert certify(model, Z[:5], threat=Threat(integer=[0])).upper.min() < 3
     found = certify(model, Z[:5], threat=Threat(free=[0]))
-    assert found.enumerated["0"] == tuple(np.sort(Z[:, 0]))
+    assert found.enumerated[0] == tuple(np.sort(Z[:, 0]))
     assert (found.upper == 0).all()
 
 
