@@ -66,7 +66,7 @@ def query_rounding(problem: NeighborProblem, queries: np.ndarray, inputs: np.nda
         S = S + np.linalg.norm(product_by_rows(np.abs(inputs), problem.absolute), axis=1)
     coordinates = problem.coordinates
     return Rounding(
-        kappa(*problem.T.shape, problem.n_steps, problem.shared, problem.n_terms),
+        kappa(problem.T.shape[0], problem.T.shape[1], problem.n_steps, problem.shared, problem.n_terms),
         S * (1 + 1e-12),  # the rounding of S itself
         coordinates.growth,
         2 * coordinates.map_error * S,
@@ -78,7 +78,7 @@ def score_rounding(problem: LinearProblem, inputs: np.ndarray | None, m: int) ->
 
     A score is one sum of products after the steps before it: its error is at most ``κ (|W_2| |W_1| |x| + constants)``.
     """
-    unit = kappa(*problem.T.shape, problem.n_steps, n_terms=problem.n_terms)
+    unit = kappa(problem.T.shape[0], problem.T.shape[1], problem.n_steps, n_terms=problem.n_terms)
     size = np.broadcast_to(problem.cancellation, (m, problem.n_classes))
     if inputs is not None:
         size = size + product_by_rows(np.abs(inputs), problem.absolute)

@@ -87,8 +87,8 @@ class _Row:
         images = np.sort(self.encoding.bend(ends), axis=0)  # two rows; NaN outside of the domain
         for i in self.bent:
             low[self.first + i], high[self.first + i] = warps[i].map.outwards(*images[:, i])
-        for i, ends in self.blurred.items():
-            low[self.first + i], high[self.first + i] = warps[i].map.outwards(*ends)
+        for i, (bottom, top) in self.blurred.items():
+            low[self.first + i], high[self.first + i] = warps[i].map.outwards(bottom, top)
         return low, high
 
     @staticmethod

@@ -75,7 +75,7 @@ class _Reach:
         self.boxed = problem.moves.boxed
         self.positive, self.negative = np.maximum(self.T, 0.0), np.maximum(-self.T, 0.0)
         self.largest = problem.magnitude()
-        self.kappa = kappa(*problem.T.shape, problem.n_steps, False, problem.n_terms)
+        self.kappa = kappa(problem.T.shape[0], problem.T.shape[1], problem.n_steps, False, problem.n_terms)
 
 
 class _Query:

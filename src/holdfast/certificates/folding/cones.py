@@ -26,7 +26,7 @@ class Cones:
         self.growth, self.lipschitz = coordinates.growth, coordinates.lipschitz
         U, S, _ = np.linalg.svd(self.W, full_matrices=False) if self.W.size else (np.zeros((1, 1)), np.zeros(1), None)
         self.axes = U, np.maximum(S, 1e-300)
-        self.error = kappa(*before.W.shape, before.n_steps + 1, n_terms=before.n_terms)
+        self.error = kappa(before.W.shape[0], before.W.shape[1], before.n_steps + 1, n_terms=before.n_terms)
 
     def at(self, z: np.ndarray, length: float, size: float) -> "Cones":
         """Set one input: its z, its length and the magnitude of the numbers behind it; returns self."""

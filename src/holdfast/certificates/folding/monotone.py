@@ -105,10 +105,12 @@ def _trusted(maps: Sequence[Monotone]) -> list[Monotone]:
 
     A slope that is infinite is sound: L2 and L1 then take the radius of L∞.
     """
-    longest = max((map_.grid.size for map_ in maps), default=0)
+    if not maps:
+        return []
+    longest = max(map_.grid.size for map_ in maps)
     # Shorter grids are filled up with their last value, which adds no difference.
     probe = np.array([np.append(m.grid, np.full(longest - m.grid.size, m.grid[-1])) for m in maps]).T
-    images = maps[0].images(probe).T if maps else []
+    images = maps[0].images(probe).T
     return [
         replace(map_, slope=lambda low, high: np.inf) if map_.contradicted(values, image) else map_
         for map_, values, image in zip(maps, probe.T, images, strict=True)

@@ -46,7 +46,11 @@ def left_out(fold: "Fold", points: np.ndarray) -> "Fold":
     squares = np.einsum("nr,nr->n", points, points)
     unit = (points.shape[1] + 8) * UNIT_ROUNDOFF
     apart = float(np.abs(squares - 1.0).max()) * 2.0 / unit
-    if apart > _LENGTHS or kappa(*fold.before.W.shape, n_terms=fold.before.n_terms) * fold.before.scale**2 > _COARSE:
+    if (
+        apart > _LENGTHS
+        or kappa(fold.before.W.shape[0], fold.before.W.shape[1], n_terms=fold.before.n_terms) * fold.before.scale**2
+        > _COARSE
+    ):
         return fold
     more = after.n_steps + 2 + int(np.ceil(apart / 3.0))  # a step is worth three units (Lemma F2)
     return replace(fold, before=replace(fold.before, n_steps=fold.before.n_steps + more), after=None)
@@ -111,7 +115,7 @@ def linearised(problem, fold: "Fold", moves: Moves, row: np.ndarray, at: np.ndar
 def _linear_radius(problem: LinearProblem, after: Affine, cone: Cones, u: np.ndarray, y: int) -> float:
     """The least distance to a cone ``(w_c − w_y) · û ≥ b_y − b_c`` over the other classes c."""
     others = np.delete(np.arange(problem.n_classes), y)
-    unit = kappa(*problem.T.shape, problem.n_steps + 2, n_terms=problem.n_terms)
+    unit = kappa(problem.T.shape[0], problem.T.shape[1], problem.n_steps + 2, n_terms=problem.n_terms)
     sizes = unit * (np.linalg.norm(problem.absolute, axis=1) + problem.cancellation + np.abs(after.w0))
     A, c = problem.T[others] - problem.T[y], after.w0[y] - after.w0[others]
     return float(cone.distances(A, c, 4.0 * (sizes[others] + sizes[y]), refine=True).min())
@@ -130,7 +134,7 @@ def _neighbor_radius(problem: NeighborProblem, after: Affine, cone: Cones, u: np
     near = np.argsort(np.sum((points[targets] - u) ** 2, axis=1), kind="stable")
     targets = targets[near[: max(_TARGETS, 2 * Q)]]
     S = problem.largest + np.linalg.norm(problem.absolute) + np.linalg.norm(after.w0) + problem.scale
-    unit = kappa(*problem.T.shape, problem.n_steps + 1, problem.shared, problem.n_terms)
+    unit = kappa(problem.T.shape[0], problem.T.shape[1], problem.n_steps + 1, problem.shared, problem.n_terms)
 
     def cones(impostors: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Slopes and levels of all pairs of an impostor and a target, one after the other."""
