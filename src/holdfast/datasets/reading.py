@@ -61,10 +61,11 @@ class Reading:
             The columns that are needed; see :class:`ReadOptions`.
         """
         given = ReadOptions() if given is None else given
-        signs = {}
-        if given.decimal is None and given.thousands is None:  # a decimal sign says enough of the usual others
-            signs = {"decimal": self.decimal, "thousands": None if self.thousands in USUAL else self.thousands}
-        return replace(given, **signs, missing=(*self.missing, *given.missing), columns=columns)
+        decimal, thousands = given.decimal, given.thousands
+        if decimal is None and thousands is None:  # a decimal sign says enough of the usual others
+            decimal, thousands = self.decimal, None if self.thousands in USUAL else self.thousands
+        missing = (*self.missing, *given.missing)
+        return replace(given, decimal=decimal, thousands=thousands, missing=missing, columns=columns)
 
     def check(self) -> None:
         """Raise ``ValueError`` unless every field is of its kind, as in a file that anybody may have written."""

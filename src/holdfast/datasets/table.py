@@ -54,7 +54,7 @@ def read_table(
     if str(path) != STDIN and Path(path).suffix.lower() == ".npz" and not drop and id is None:
         return _from_arrays(path, target or "y", max_rows)
     source = path if str(path) == STDIN else Path(path)
-    options = replace(options or ReadOptions(), drop=drop)
+    options = replace(options or ReadOptions(), drop=(*drop, *([] if id is None else [id])))
     frame, notes, reading = read_file(source, options, max_rows)
     name = "standard input" if str(path) == STDIN else Path(path).name
     stem = "table" if str(path) == STDIN else Path(path).name.removesuffix(".gz").rsplit(".", 1)[0]
