@@ -3,11 +3,11 @@
 import numpy as np
 
 from holdfast.paper import Uniform
-from holdfast.paper.search import draw_candidates
+from holdfast.paper.search import draw_parameters
 
 
 def drawn(ranges, n_draws, seed=0):
-    return draw_candidates(ranges, n_draws, n_features=4, tau_max=2.0, rng=np.random.RandomState(seed))
+    return draw_parameters(ranges, n_draws, n_features=4, tau_max=2.0, rng=np.random.RandomState(seed))
 
 
 def test_a_small_grid_is_tried_in_full_and_in_order():

@@ -25,7 +25,7 @@ from holdfast.base.collections import blocks_of, check_rows, count_features, lab
 from holdfast.base.neighbors import ranked_by_class
 from holdfast.learn.objective import Objective, Terms, scatters_of
 from holdfast.learn.rows import LabelledRows, TripletRows
-from holdfast.learn.supervision import NeighborSearch, Triplets, as_search, cross, warn_small_classes
+from holdfast.learn.supervision import NeighborSearch, Triplets, as_search, check_classes, cross
 from holdfast.learn.terms import MatrixTerm, TripletTerm
 from holdfast.numerics.sums import tree_sum
 from holdfast.numerics.threads import single_threaded_blas
@@ -134,12 +134,7 @@ class BlockedRows(LabelledRows):
                 "choose a number, such as n_impostors=10."
             )
         check_count("knn_triplets", "n_impostors", n_impostors)
-        if self.classes.size < 2:
-            raise ValueError(
-                f"The target has only one class ({self.classes[0]!r}), so there are no impostors to push "
-                "away: metric learning needs at least two classes."
-            )
-        warn_small_classes(self.classes, self.counts.sum(axis=0), n_neighbors)
+        check_classes(self.classes, self.counts.sum(axis=0), n_neighbors)
         blocks = list(zip(self.rows, self.codes, self.starts.tolist(), strict=False))
         found = []
         for (X, codes, start), chosen in zip(blocks, self._anchors(neighbors), strict=True):

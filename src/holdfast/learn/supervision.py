@@ -435,13 +435,8 @@ def knn_triplets(
         check_count("knn_triplets", "n_impostors", n_impostors)
     search = as_search(neighbors)
     labels, y = np.unique(y, return_inverse=True)
-    if labels.size < 2:
-        raise ValueError(
-            f"The target has only one class ({labels[0]!r}), so there are no impostors to push "
-            "away: metric learning needs at least two classes."
-        )
     sizes = np.bincount(y)
-    warn_small_classes(labels, sizes, n_neighbors)
+    check_classes(labels, sizes, n_neighbors)
     n = X.shape[0]
     n_impostors = n if n_impostors is None else n_impostors
     every = n_impostors >= n - sizes.min()  # all points of other classes are impostors: none to search for
@@ -471,8 +466,13 @@ def cross(anchors: np.ndarray, targets: np.ndarray, impostors: np.ndarray) -> li
     return [np.broadcast_to(column, shape).reshape(-1) for column in columns]
 
 
-def warn_small_classes(labels: np.ndarray, sizes: np.ndarray, n_neighbors: int) -> None:
-    """Warn of classes with fewer than n_neighbors + 1 members; raise ``ValueError`` if none has two."""
+def check_classes(labels: np.ndarray, sizes: np.ndarray, n_neighbors: int) -> None:
+    """Raise ``ValueError`` if there is one class, or none has two members; warn of n_neighbors members or fewer."""
+    if labels.size < 2:
+        raise ValueError(
+            f"The target has only one class ({labels[0]!r}), so there are no impostors to push "
+            "away: metric learning needs at least two classes."
+        )
     if sizes.max() < 2:
         raise ValueError(
             "Every class has a single member, so no point has a target neighbour: metric learning "

@@ -142,7 +142,7 @@ def default_ranges(learner: MetricLearner) -> Stages:
     return with_loss if with_loss is not None and isinstance(learner.perturbation, Perturbation) else plain
 
 
-def draw_candidates(
+def draw_parameters(
     ranges: Ranges, n_draws: int, n_features: int, tau_max: float, rng: np.random.RandomState
 ) -> list[dict[str, Any]]:
     """All combinations, if every range is a list; at most ``n_draws`` of them. Else random draws."""
@@ -182,7 +182,7 @@ def draw_candidates(
 
 @dataclass(frozen=True, eq=False)
 class CVFold:
-    """Training and test rows, and what the learner precomputes of the training rows for all candidates."""
+    """Training and test rows, and what the learner precomputes of the training rows for all draws."""
 
     X: np.ndarray
     y: np.ndarray
@@ -198,7 +198,7 @@ class CVFold:
 
 
 class FoldResult(NamedTuple):
-    """The result of a candidate on a fold; ``warm_start`` are parameters with which a fit goes on from there."""
+    """The result of a draw on a fold; ``warm_start`` are parameters with which a fit goes on from there."""
 
     score: float
     tie_break: float
@@ -226,26 +226,26 @@ class Draw:
         return (math.inf if self.max_iter is None else self.max_iter), round(self.mean, 12), round(tie_break, 12)
 
 
-def results_table(candidates: list[Draw]) -> dict[str, Any]:
-    """``cv_results_`` as in scikit-learn, one entry for each candidate; equal scores share the best rank."""
-    scores = np.array([[result.score for result in c.results] for c in candidates])
-    seconds = [[result.seconds for result in c.results] for c in candidates]
-    keys = [c.rank_key for c in candidates]
+def results_table(draws: list[Draw]) -> dict[str, Any]:
+    """``cv_results_`` as in scikit-learn, one entry for each draw; equal scores share the best rank."""
+    scores = np.array([[result.score for result in c.results] for c in draws])
+    seconds = [[result.seconds for result in c.results] for c in draws]
+    keys = [c.rank_key for c in draws]
     table: dict[str, Any] = {
         "mean_fit_time": np.array([np.mean(s) for s in seconds]),
         "std_fit_time": np.array([np.std(s) for s in seconds]),
     }
-    for name in dict.fromkeys(name for c in candidates for name in c.parameters):
-        column = np.ma.masked_all(len(candidates), dtype=object)
-        for k, c in enumerate(candidates):
+    for name in dict.fromkeys(name for c in draws for name in c.parameters):
+        column = np.ma.masked_all(len(draws), dtype=object)
+        for k, c in enumerate(draws):
             if name in c.parameters:
                 column[k] = c.parameters[name]
         table[f"param_{name}"] = column
-    table["params"] = [c.parameters for c in candidates]
+    table["params"] = [c.parameters for c in draws]
     table |= {f"split{f}_test_score": scores[:, f] for f in range(scores.shape[1])}
     table |= {"mean_test_score": scores.mean(axis=1), "std_test_score": scores.std(axis=1)}
     table["rank_test_score"] = np.array([1 + sum(other > key for other in keys) for key in keys], dtype=np.int32)
-    table["n_iterations"] = np.array([c.max_iter or 0 for c in candidates])
+    table["n_iterations"] = np.array([c.max_iter or 0 for c in draws])
     return table
 
 
@@ -340,16 +340,16 @@ class PerturbationSearchCV(ClassifierMixin, MetaEstimatorMixin, TransformerMixin
         "g_mean" is the geometric mean of the recalls. Any other name of a scorer of scikit-learn, or a
         function ``(classifier, X, y) -> float``, such as
         :class:`~holdfast.certificates.CertifiedAccuracy` to choose by what is certified (equal ones by
-        accuracy). Of equal candidates the one drawn first is chosen.
+        accuracy). Of equal draws the one drawn first is chosen.
     cv : int, splitter or iterable of (train, test), default=5
         An integer is the number of stratified, shuffled folds. One pair of indices is a validation part.
     refit : bool, default=True
-        Whether to fit the best candidate on all rows.
+        Whether to fit the best draw on all rows.
     n_neighbors : int, default=3
         Of the classifier. Ties go to the class of the nearest neighbour. Learners with prototypes are scored
         by their nearest prototype.
     halving : bool, default=False
-        Whether fits of 5, then 15 iterations sort out half of the candidates each; the others continue from
+        Whether fits of 5, then 15 iterations sort out half of the draws each; the others continue from
         there. It helps where fits are long.
     n_jobs : int or None, default=None
         Processes, each fit on one thread (threads would wait for one another: measured, five times slower
@@ -371,7 +371,7 @@ class PerturbationSearchCV(ClassifierMixin, MetaEstimatorMixin, TransformerMixin
     classifier_ : CertifiedKNeighborsClassifier or CertifiedPrototypeClassifier
         The best learner as a classifier, if ``refit``.
     cv_results_ : dict of arrays
-        As in scikit-learn; with ``halving``, also ``n_iterations``: 0 for a fit to the end. A candidate that
+        As in scikit-learn; with ``halving``, also ``n_iterations``: 0 for a fit to the end. A draw that
         was sorted out ranks behind all that were not.
     tau_max_ : float
         The upper end of tau.
@@ -438,7 +438,7 @@ class PerturbationSearchCV(ClassifierMixin, MetaEstimatorMixin, TransformerMixin
         folds = [CVFold.make(learner, X, y, train, test) for train, test in self._splits(X, y, rng)]
         self.n_splits_ = len(folds)
 
-        candidates: list[Draw] = []
+        draws: list[Draw] = []
         best: dict[str, Any] = {}
         for number, ranges in enumerate(stages):
             fixed = dict(best)
@@ -447,12 +447,12 @@ class PerturbationSearchCV(ClassifierMixin, MetaEstimatorMixin, TransformerMixin
             elif len(stages) > 1:
                 fixed.pop("perturbation", None)
             n_draws = self.n_draws if number == 0 else min(self.n_draws, _LATER_DRAWS)
-            drawn = draw_candidates(ranges, n_draws, X.shape[1], self.tau_max_, rng)
+            drawn = draw_parameters(ranges, n_draws, X.shape[1], self.tau_max_, rng)
             stage = [Draw({**fixed, **parameters}) for parameters in drawn]
             self._run(learner, stage, folds)
-            candidates += stage
+            draws += stage
             best = max(stage, key=lambda c: c.rank_key).parameters
-        self._store(candidates, best)
+        self._store(draws, best)
         if self.refit:
             self._refit(X, y)
         return self
@@ -489,9 +489,9 @@ class PerturbationSearchCV(ClassifierMixin, MetaEstimatorMixin, TransformerMixin
             cv = StratifiedKFold(int(cv), shuffle=True, random_state=rng.randint(2**31 - 1))
         return list(check_cv(cv, y, classifier=True).split(X, y))
 
-    def _run(self, learner: MetricLearner, candidates: list[Draw], folds: list[CVFold]) -> None:
-        """Score every candidate on every fold; with ``halving``, after short fits that sort some out."""
-        alive = candidates
+    def _run(self, learner: MetricLearner, draws: list[Draw], folds: list[CVFold]) -> None:
+        """Score every draw on every fold; with ``halving``, after short fits that sort some out."""
+        alive = draws
         for max_iter in _SHORT if self.halving and _can_be_stopped(learner) else ():
             if len(alive) < 4:
                 break
@@ -499,16 +499,12 @@ class PerturbationSearchCV(ClassifierMixin, MetaEstimatorMixin, TransformerMixin
             alive = sorted(alive, key=lambda c: c.rank_key, reverse=True)[: -(-len(alive) // 2)]
         self._score(learner, alive, folds, None)
 
-    def _score(self, learner: MetricLearner, candidates: list[Draw], folds: list[CVFold], max_iter: int | None) -> None:
-        """Fit and score candidates on all folds, from where their last fits ended."""
-        # A fold is large and a candidate small, so each task is a batch of candidates on one fold.
-        size = max(1, min(10, -(-len(candidates) * len(folds) // (4 * joblib.effective_n_jobs(self.n_jobs)))))
-        tasks = [
-            (candidates[start : start + size], f)
-            for start in range(0, len(candidates), size)
-            for f in range(len(folds))
-        ]
-        starts = {c: [result.warm_start for result in c.results] or [{}] * len(folds) for c in candidates}
+    def _score(self, learner: MetricLearner, draws: list[Draw], folds: list[CVFold], max_iter: int | None) -> None:
+        """Fit and score draws on all folds, from where their last fits ended."""
+        # A fold is large and a draw small, so each task is a batch of draws on one fold.
+        size = max(1, min(10, -(-len(draws) * len(folds) // (4 * joblib.effective_n_jobs(self.n_jobs)))))
+        tasks = [(draws[start : start + size], f) for start in range(0, len(draws), size) for f in range(len(folds))]
+        starts = {c: [result.warm_start for result in c.results] or [{}] * len(folds) for c in draws}
         calls = (
             joblib.delayed(fit_and_score)(
                 [(clone(learner).set_params(**c.parameters), starts[c][f]) for c in batch],
@@ -519,7 +515,7 @@ class PerturbationSearchCV(ClassifierMixin, MetaEstimatorMixin, TransformerMixin
             )
             for batch, f in tasks
         )
-        for c in candidates:
+        for c in draws:
             c.results, c.max_iter = [], max_iter
         done = 0
         parallel = joblib.Parallel(self.n_jobs, prefer="processes", return_as="generator")
@@ -528,18 +524,18 @@ class PerturbationSearchCV(ClassifierMixin, MetaEstimatorMixin, TransformerMixin
                 c.results.append(result)
             done += len(batch)
             if self.progress is not None:
-                self.progress(done, len(candidates) * len(folds))
+                self.progress(done, len(draws) * len(folds))
             if self.verbose and f == len(folds) - 1:
-                leader = max(c.mean for c in candidates if len(c.results) == len(folds))
-                print(f"[search] {done} of {len(candidates) * len(folds)} fits, best score {leader:.4f}")
+                leader = max(c.mean for c in draws if len(c.results) == len(folds))
+                print(f"[search] {done} of {len(draws) * len(folds)} fits, best score {leader:.4f}")
 
-    def _store(self, candidates: list[Draw], best: dict[str, Any]) -> None:
+    def _store(self, draws: list[Draw], best: dict[str, Any]) -> None:
         """Set the attributes that describe the search."""
-        order = sorted(range(len(candidates)), key=lambda k: candidates[k].rank_key, reverse=True)
+        order = sorted(range(len(draws)), key=lambda k: draws[k].rank_key, reverse=True)
         self.best_params_ = best
-        self.best_index_ = next(k for k in order if candidates[k].parameters == best)
-        self.best_score_ = candidates[self.best_index_].mean
-        self.cv_results_ = results_table(candidates)
+        self.best_index_ = next(k for k in order if draws[k].parameters == best)
+        self.best_score_ = draws[self.best_index_].mean
+        self.cv_results_ = results_table(draws)
 
     def _refit(self, X, y) -> None:
         began = time.perf_counter()
