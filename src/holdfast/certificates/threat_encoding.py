@@ -259,7 +259,10 @@ def enumerated_values(reading: Reading, voter: Voter) -> dict[int | str, tuple]:
     """Column that an encoder reads, and that may change -> the values that were tried."""
     groups = () if reading.categories is None else reading.categories.groups
     label = voter.encoding.label
-    return {label(int(group.columns[0])): group.values for group in groups if isinstance(group, EncodedCategory)}
+    return {
+        label(int(group.columns[0])): tuple(np.array(group.values, dtype=object).tolist())
+        for group in groups if isinstance(group, EncodedCategory)
+    }  # fmt: skip
 
 
 def _flat(given) -> list:
