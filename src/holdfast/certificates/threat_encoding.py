@@ -168,7 +168,6 @@ class _Reader:
                 f"integer names {name}, but none of the values that its encoder takes is whole: freeze it."
             )
             return None
-        gaps = [i for value, i in known.items() if value[0] != "value"]
 
         def limit(array, default):
             return default if array is None else array[column]
@@ -177,7 +176,7 @@ class _Reader:
             str(encoding.label(column)), self._coordinates(column), patterns, False, tuple(whole),
             known=frozenset(as_number(v) for v in present), low=limit(moves.lower, -np.inf),
             high=limit(moves.upper, np.inf), up=not limit(moves.only_down, False), down=not limit(moves.only_up, False),
-            gaps=tuple(encoding.indicators[column][i] for i in gaps),
+            gaps=tuple(encoding.gap_codes(column)),
         )  # fmt: skip
 
     def _has_relation(self, column: int) -> bool:
@@ -227,8 +226,10 @@ def read_for(threat: Threat, voter: Voter) -> Reading:
     if reader.problems:
         raise ValueError(" ".join(reader.problems))
     moves = encoding.moves(reading.moves)
+    gaps = {column: [encoding.gap(column)] for column in encoding.gaps}
+    gaps |= {column: encoding.gap_codes(column) for column in encoding.encoded_numbers}
     if not groups:
-        return Reading(moves, reading.categories, reading.names)
+        return Reading(moves, reading.categories, reading.names, gaps)
     others = () if reading.categories is None else reading.categories.groups
     combined = Categories([*others, *groups], threat.max_changes)
     if combined.count() > LIMIT:
@@ -236,7 +237,7 @@ def read_for(threat: Threat, voter: Voter) -> Reading:
             f"The categories have {combined.count():,} combinations a row, more than {LIMIT:,}: freeze some of them, "
             "or limit how many change at once (categories= with max_changes=)."
         )
-    return Reading(moves, combined, reading.names)
+    return Reading(moves, combined, reading.names, gaps)
 
 
 def frozen_columns(reading: Reading, voter: Voter) -> dict[int | str, str]:
@@ -258,7 +259,10 @@ def enumerated_values(reading: Reading, voter: Voter) -> dict[int | str, tuple]:
     """Column that an encoder reads, and that may change -> the values that were tried."""
     groups = () if reading.categories is None else reading.categories.groups
     label = voter.encoding.label
-    return {label(int(group.columns[0])): group.values for group in groups if isinstance(group, EncodedCategory)}
+    return {
+        label(int(group.columns[0])): tuple(np.array(group.values, dtype=object).tolist())
+        for group in groups if isinstance(group, EncodedCategory)
+    }  # fmt: skip
 
 
 def _flat(given) -> list:

@@ -1,7 +1,7 @@
 """Read a threat for the columns of one model; one error lists all its problems."""
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -31,11 +31,14 @@ class Reading:
         Which categories may change; each choice of them is certified as a separate row.
     names : list of str
         Of the columns.
+    gaps : dict of int to list of int
+        Column -> the coordinates of an encoded row of which one is 1 where it has a gap.
     """
 
     moves: Moves
     categories: Categories | None
     names: list[str]
+    gaps: dict[int, list[int]] = field(default_factory=dict)
 
     def check_rows(self, rows: np.ndarray) -> None:
         """Refuse rows that break the relations themselves, or that have no category; warn of a threat without moves."""
@@ -49,6 +52,13 @@ class Reading:
             )
         if self.moves.relations is not None:
             A, b = self.moves.relations
+            for column, at in self.gaps.items():
+                gap = rows[:, at].any(axis=1)
+                if A[:, column].any() and gap.any():
+                    problems.append(
+                        f"A relation names {self.names[column]}, which has a gap in {int(gap.sum())} of {len(rows)} "
+                        f"rows, the first is row {int(np.argmax(gap))}: leave out such rows, or drop the relation."
+                    )
             broken = Relations(A, b).broken(rows)
             for k in np.flatnonzero(broken.any(axis=0)):
                 first = int(np.argmax(broken[:, k]))

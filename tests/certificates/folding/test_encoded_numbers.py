@@ -221,6 +221,13 @@ def test_a_gap_of_an_encoded_number_stands_still_and_other_steps_may_read_the_nu
         assert found.radius[i] <= best <= found.upper[i] + 0.03
 
 
+def test_numbers_of_type_object_are_refused_in_a_sentence():
+    front = ColumnTransformer([("x", StandardScaler(), ["x"]), ("r", OneHotEncoder(), ["rooms"])])
+    model = make_pipeline(front, LogisticRegression()).fit(X.astype({"rooms": object}), Y)
+    with pytest.raises(ValueError, match="fitted on numbers of type object; convert"):
+        certify(model, ROWS)
+
+
 def test_dependence_on_an_encoded_number():
     fit = FITTED["one-hot", "neighbours"]
     found = dependence(fit, ROWS, ["rooms"], threat=Threat(np.inf, frozen=["code"]))

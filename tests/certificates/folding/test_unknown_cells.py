@@ -10,7 +10,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, OneHotEncoder, StandardScaler
 
-from holdfast import certify
+from holdfast import Threat, certify
 from holdfast.certificates import Certificate
 from holdfast.certificates.voting import voter_for
 
@@ -63,6 +63,17 @@ def test_certificates_count_cells_that_the_model_was_not_fitted_on(model, table)
     assert remarks in repr(found)
     joined = Certificate.concatenate([quiet, found]).to_frame()
     assert joined["unknown_words"].tolist() == [0] * 6 + [0, 0, 0, 0, 2, 0]
+
+
+def test_a_relation_says_nothing_of_a_gap(table):
+    X = table[0][["age"]].assign(size=1.0)
+    model = make_pipeline(SimpleImputer(), StandardScaler(), LogisticRegression()).fit(X, table[1])
+    threat = Threat(relations=[({"size": 1, "age": -1}, "<=", 5)])
+    with pytest.raises(
+        ValueError, match=r"A relation names age, which has a gap in 1 of 7 rows, the first is row 6: l"
+    ):
+        certify(model, X[1:8], threat=threat)
+    assert len(certify(model, X[1:7], threat=threat)) == 6
 
 
 SCALERS = [StandardScaler(), MinMaxScaler(), MaxAbsScaler(), make_pipeline(SimpleImputer(), StandardScaler())]

@@ -27,11 +27,16 @@ def encode_words(step, table: Table, kinds: Kinds) -> Table:
     known = [{key(value) for value in values} for values in step.categories_]
     base = [next(v for v in word.values if key(v) in known[i]) for i, word in enumerate(words)]
     tried = [(i, code) for i, word in enumerate(words) for code in range(len(word.values))]
+    try:
+        start = _transformed(step, [base])[0]
+    except TypeError as refusal:  # scikit-learn's, where floats meet categories of type object
+        raise NotAffine(
+            step, "it was fitted on numbers of type object; convert the column to numbers first"
+        ) from refusal
     rows = [[value_of(w, code) if i == at else base[i] for i, w in enumerate(words)] for at, code in tried]
     accepted = np.array([key(words[i].values[code]) in known[i] for i, code in tried])
     out = _outputs(step, rows, accepted)
     _note_codes(table, kinds, words, tried, accepted, out)
-    start = _transformed(step, [base])[0]
     n_out = start.size
     W, w0 = np.zeros((n_out, table.encoding.size)), start.copy()
     owner = np.full(n_out, -1)

@@ -76,6 +76,11 @@ class Encoding:
         """The coordinate that is 1 where a column of numbers has a gap."""
         return self.n_columns + self.gaps.index(column)
 
+    def gap_codes(self, column: int) -> list[int]:
+        """The coordinates of which one is 1 where a column of categories has a gap."""
+        at = zip(self.indicators[column], self.categories[column], strict=False)  # the last is for unknown values
+        return [place for place, value in at if key(value)[0] != "value"]
+
     @cached_property
     def _codes(self) -> dict[int, dict]:
         return {j: {key(value): i for i, value in enumerate(values)} for j, values in self.categories.items()}
