@@ -51,13 +51,14 @@ def confirmed_radii(voter: Voter, reading: Reading, X, rows: np.ndarray, bounds:
 def _just_inside(voter: Voter, reading: Reading, rows: np.ndarray, bounds: Bracket) -> tuple[np.ndarray, np.ndarray]:
     """A move of each row, a hair shorter than its radius, and whether it is one that the certificate speaks of.
 
-    It goes towards the row's witness, with the witness' categories, which change at no cost; where there is none, in a
-    direction that is the same for all rows.
+    It goes towards the row's witness, with those of the witness' categories that change at no cost; where there is
+    none, in a direction that is the same for all rows.
     """
     moves, seen, start = reading.moves, np.isfinite(bounds.upper), rows.copy()
-    if reading.categories is not None:
-        at = np.ix_(seen, reading.categories.columns)
-        start[at] = bounds.adversarial[at]
+    for group in () if reading.categories is None else reading.categories.groups:
+        if not group.whole:
+            at = np.ix_(seen, group.columns)
+            start[at] = bounds.adversarial[at]
     unit = np.ones(rows.shape[1]) if moves.unit is None else moves.unit
     step = np.where(
         seen[:, None], bounds.adversarial - start, unit * np.random.default_rng(0).choice((-1.0, 1.0), len(unit))
