@@ -105,8 +105,8 @@ class _Reader:
             self.problems.append(
                 f"{'Column' if one else 'Columns'} {self.list(unsaid)} {'holds' if one else 'hold'} numbers that an "
                 f"encoder reads as categories: say what a move of {'it' if one else 'them'} is, "
-                f"Threat(integer={names}) for whole numbers, whose changes have a size, frozen={names} for what stays as "
-                f"it is, or free={names} for what may take any value at no cost."
+                f"Threat(integer={names}) for whole numbers, whose changes have a size, frozen={names} for what stays "
+                f"as it is, or free={names} for what may take any value at no cost."
             )
         for column in sorted(set(self.named("frozen")) & {*self.named("free"), *self.named("categories")}):
             if column in self.encoding.categories:
