@@ -99,12 +99,13 @@ class _Reader:
         said = {at for what in ("frozen", "free", "categories", "integer") for at in self.named(what)}
         unsaid = [j for j in self.encoding.encoded_numbers if j not in said]
         if unsaid:
-            what = "Column {} holds numbers that an encoder reads as categories: say what a move of it is"
-            what = what if len(unsaid) == 1 else what.replace("Column", "Columns").replace("holds", "hold")
+            one = len(unsaid) == 1
             names = "[" + ", ".join(repr(self.encoding.label(j)) for j in unsaid) + "]"
             self.problems.append(
-                f"{what.format(self.list(unsaid))}, Threat(integer={names}) for whole numbers, whose changes have a "
-                f"size, frozen={names} if it stays as it is, or free={names} if it may take any value at no cost."
+                f"{'Column' if one else 'Columns'} {self.list(unsaid)} {'holds' if one else 'hold'} numbers that an "
+                f"encoder reads as categories: say what a move of {'it' if one else 'them'} is, "
+                f"Threat(integer={names}) for whole numbers, whose changes have a size, frozen={names} for what stays "
+                f"as it is, or free={names} for what may take any value at no cost."
             )
         for column in sorted(set(self.named("frozen")) & {*self.named("free"), *self.named("categories")}):
             if column in self.encoding.categories:
