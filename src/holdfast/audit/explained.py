@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 EXPLAINED = 40  # test rows that are explained; each takes about as long as three certificates
 ENDS = 3  # rows at each end of certainty that every report lists; readers pick among all that are explained
+_BLOCK = 4  # rows between two reports of progress
 _SINGLE = 100  # features up to which a change of one feature alone is looked for: one certificate for each
 _SHOWN = 8  # changes of a row in its table
 _SAID = 3  # in a sentence
@@ -126,7 +127,6 @@ def explain_rows(
     if not len(chosen):
         return None
     stage = f"Explaining: {result.methods.get(key, key)}"
-    progress(stage, 0, 2)
     model, is_own_model = result.models[key], key == "yours"
     test_rows = result.X_test if result.rows_given is None or not is_own_model else result.rows_given
     known = reference if is_own_model else (with_names(result.X_train, model), result.y_train)
@@ -135,10 +135,8 @@ def explain_rows(
     threat = _threat(result, is_own_model and result.encoder is None, np.flatnonzero(whole))
     chosen_rows = test_rows.iloc[chosen] if hasattr(test_rows, "iloc") else with_names(test_rows[chosen], model)
 
-    def ask(**options) -> Counterfactuals:
-        answers = counterfactuals(
-            model, chosen_rows, threat=threat, reference=known, budget=budget, n_jobs=n_jobs, **options
-        )
+    def ask(rows, **options) -> Counterfactuals:
+        answers = counterfactuals(model, rows, threat=threat, reference=known, n_jobs=n_jobs, **options)
         if key != "yours" or result.encoder is not None:
             names = list(result.feature_names)
             answers = (
@@ -147,10 +145,24 @@ def explain_rows(
         names = [short_name(name) for name in answers.columns]
         return replace(answers, columns=names, prediction=_short(answers.prediction), target=_short(answers.target))
 
-    closest = ask()
-    progress(stage, 1, 2)
-    single = ask(max_features=1) if 1 < (~result.frozen).sum() <= _SINGLE else None
-    progress(stage, 2, 2)
+    n, n_free = len(chosen), int((~result.frozen).sum())
+    alone = 1 < n_free <= _SINGLE
+    steps = n * (2 if alone else 1)
+
+    def ask_by_blocks(before: int, **options) -> Counterfactuals:
+        parts = []
+        for start in range(0, n, _BLOCK):
+            progress(stage, before + start, steps)
+            block = slice(start, start + _BLOCK)
+            parts.append(
+                ask(chosen_rows.iloc[block] if hasattr(chosen_rows, "iloc") else chosen_rows[block], **options)
+            )
+        return Counterfactuals.concatenate(parts)
+
+    closest = ask_by_blocks(0, budget=budget)
+    # The searches for each feature alone share what one row may take.
+    single = ask_by_blocks(n, max_features=1, budget=budget // n_free) if alone else None
+    progress(stage, steps, steps)
     within_data = known is not None or hasattr(model, "reference_")
     names = [short_name(result.feature_names[f]) for f in np.flatnonzero(whole)]
     return Explained(key, chosen, closest, single, names, within_data)

@@ -17,9 +17,10 @@ from holdfast.certificates.effort import Effort
 from holdfast.certificates.lattice import FEW_PLACES, PLACES, coarse_columns, offsets
 from holdfast.certificates.moves import Moves
 from holdfast.certificates.norms import L1, L2, LInf
+from holdfast.certificates.problems import DEFAULT_BUDGET, UNIT
 from holdfast.certificates.relations import Relations
 from holdfast.certificates.threat_reading import Reading
-from holdfast.certificates.voting import Voter
+from holdfast.certificates.voting import NeighborVoter, Voter
 from holdfast.certificates.witnesses.check import answer_changes
 from holdfast.numerics.threads import single_threaded_blas
 
@@ -204,7 +205,7 @@ def _on_lattice(voter: Voter, moves: Moves, rows: np.ndarray, relaxed: Bracket, 
     if not isinstance(moves.norm, LInf):  # the verdict at one size is not that of the rest at the same size
         effort = replace(effort, budget=replace(effort.budget, at=None))
     out = Bracket(relaxed.radius.copy(), relaxed.upper.copy(), relaxed.adversarial.copy(), relaxed.codes)
-    most = FEW_PLACES if voter.encoding.warps else PLACES  # behind monotone maps each place takes as long as a row
+    most = _most_places(voter, effort)
     for chosen, at, reach, owner, places in _lattice_blocks(moves, rows, relaxed, open_, effort.budget.at, most):
         fine = np.asarray(moves.integer) & ~chosen
         frozen = chosen if moves.frozen is None else moves.frozen | chosen
@@ -224,6 +225,16 @@ def _on_lattice(voter: Voter, moves: Moves, rows: np.ndarray, relaxed: Bracket, 
         out.upper[at[known]] = moves.lengths(best.adversarial[known] - x[known])
         out.radius[at] = np.minimum(np.maximum(relaxed.radius[at], best.radius), out.upper[at])
     return out
+
+
+def _most_places(voter: Voter, effort: Effort) -> int:
+    """How many choices of whole numbers of a row to go through: fewer where every one takes long, many votes say."""
+    if voter.encoding.warps:  # each place takes as long as a row
+        return FEW_PLACES
+    if not isinstance(voter, NeighborVoter):
+        return PLACES
+    place = voter.points.size * (2 + voter.n_neighbors // 2)  # the work of the fast bound, roughly
+    return int(np.clip(max(effort.budget.work, DEFAULT_BUDGET) * UNIT // place, FEW_PLACES, PLACES))
 
 
 def _lattice_blocks(

@@ -1,6 +1,7 @@
 """The result: rows that would get another answer, and what is proven about them."""
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from html import escape
 from typing import Any
@@ -10,6 +11,15 @@ import numpy as np
 from holdfast.explanations.text import entry_sentence
 
 _SHOWN = 20  # answers in a notebook
+
+
+def _stacked(tables: list):
+    """The rows of several tables, frames or arrays, with the index they have."""
+    if not hasattr(tables[0], "iloc"):
+        return np.concatenate([np.asarray(table) for table in tables])
+    from pandas import concat
+
+    return concat(tables)
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,6 +75,23 @@ class Counterfactuals:
     norm: str
     rounding: float
     recoded: np.ndarray
+
+    @classmethod
+    def concatenate(cls, parts: Sequence["Counterfactuals"]) -> "Counterfactuals":
+        """The answers for several batches of rows, asked in the same way, as one."""
+        first = parts[0]
+        if len(parts) == 1:
+            return first
+        before = np.cumsum([0, *(len(part.rows) for part in parts[:-1])])
+        joined: dict = {
+            name: np.concatenate([getattr(part, name) for part in parts])
+            for name in ("number", "size", "lower_bound", "closest", "valid", "prediction", "target", "values", "rows",
+                         "recoded")
+        }  # fmt: skip
+        return replace(
+            first, points=_stacked([part.points for part in parts]), original=_stacked([p.original for p in parts]),
+            row=np.concatenate([part.row + start for part, start in zip(parts, before, strict=True)]), **joined,
+        )  # fmt: skip
 
     def __len__(self) -> int:
         return self.size.size
