@@ -10,6 +10,7 @@ from holdfast.audit.progress import StageProgress, no_progress
 from holdfast.audit.table_columns import in_table_columns
 from holdfast.certificates.certify import DEFAULT_BUDGET
 from holdfast.certificates.threat import Threat
+from holdfast.certificates.voting import voter_for
 from holdfast.explanations import Counterfactuals, counterfactuals
 from holdfast.explanations.entry import entry_data
 from holdfast.explanations.text import change_text, entry_sentence, proof_text
@@ -22,7 +23,8 @@ if TYPE_CHECKING:
 
 EXPLAINED = 40  # test rows that are explained; each takes about as long as three certificates
 ENDS = 3  # rows at each end of certainty that every report lists; readers pick among all that are explained
-_BLOCK = 4  # rows between two reports of progress
+_VOTERS = 5_000  # reference points up to which it is: with more, a prediction takes too long
+_BLOCK = 10  # rows between two reports of progress
 _SINGLE = 100  # features up to which a change of one feature alone is looked for: one certificate for each
 _SHOWN = 8  # changes of a row in its table
 _SAID = 3  # in a sentence
@@ -41,7 +43,7 @@ class Explained:
     closest : Counterfactuals
         The smallest change.
     single : Counterfactuals or None
-        The smallest change of one feature alone; None if there are very many features.
+        The smallest change of one feature alone; None if there are very many features or reference points.
     whole : list of str
         Features that stay whole numbers.
     within_data : bool
@@ -146,7 +148,8 @@ def explain_rows(
         return replace(answers, columns=names, prediction=_short(answers.prediction), target=_short(answers.target))
 
     n, n_free = len(chosen), int((~result.frozen).sum())
-    alone = 1 < n_free <= _SINGLE
+    voters = getattr(voter_for(model, known), "points", ())
+    alone = 1 < n_free <= _SINGLE and len(voters) <= _VOTERS
     steps = n * (2 if alone else 1)
 
     def ask_by_blocks(before: int, **options) -> Counterfactuals:

@@ -133,7 +133,7 @@ def _over_places(
     left = np.flatnonzero(~at_once & (price < best.radius[owner]))
     if not left.size:
         return
-    quick = replace(effort, fast=True, witness=False)
+    quick = replace(effort, fast=True, witness=False, budget=replace(effort.budget, spent=None, ended=None))
     radius = together(moves, price[left], bound(places[left], codes[left], quick).radius)
     # First the nearest place of each row: its witness is often nearer than all other places are.
     order, rank = _ranked(owner[left], radius)
@@ -142,7 +142,7 @@ def _over_places(
         near = radius[batch] < (best.upper[whose] if at is None else np.minimum(best.upper[whose], at))
         if at is not None:
             near &= ~(best.upper[whose] < at)  # the verdict is known
-        if effort == quick:
+        if effort.fast and not effort.witness:
             near[:] = False
         np.minimum.at(best.radius, whose[~near], radius[batch[~near]])
         batch = batch[near]
