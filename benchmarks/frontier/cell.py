@@ -21,7 +21,7 @@ RADII = (0.1, 0.2, 0.3)
 RADIUS = 0.2  # by which parameters are chosen
 LINF_RADII = (0.025, 0.05, 0.1)
 LINF_RADIUS = 0.05
-BUDGET = 2000  # nodes a row of the search for the verdict at a radius
+BUDGET = 40_000  # units of work a row for the verdict at a radius
 
 
 @dataclass(frozen=True)

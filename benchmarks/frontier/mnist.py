@@ -75,7 +75,7 @@ def score(name: str, pca: PCA, model, X: np.ndarray, y: np.ndarray, rows: str) -
     pipeline = make_pipeline(pca, model)
     began = time.process_time()
     right = pipeline.predict(X) == y
-    stable = certify(pipeline, X[right], at=RADIUS, budget=300, witness=False, n_jobs=1).stable
+    stable = certify(pipeline, X[right], at=RADIUS, budget=6000, witness=False, n_jobs=1).stable
     certified = np.sum(np.equal(stable, True)) / len(y)
     return {
         "model": name, "rows": rows, "n": len(y), "certified": round(100 * float(certified), 1),

@@ -38,7 +38,7 @@ def main() -> None:
     """Measure the sets that are named, all by default."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.knn_linf", description=__doc__)
     parser.add_argument("sets", nargs="*", help=f"of {', '.join(SETS)}; all by default")
-    parser.add_argument("--nodes", type=int, default=2000, help="nodes of the search, a row (default: 2000)")
+    parser.add_argument("--work", type=int, default=40_000, help="units of work, a row (default: 40,000)")
     parser.add_argument("--k", type=int, nargs="+", default=[1, 3, 5, 7])
     parser.add_argument(
         "--epsilon", type=float, nargs="+", help="sizes of moves; those of the published tables by default"
@@ -60,7 +60,7 @@ def main() -> None:
                 if len(others) < len(known) and not chosen.again:
                     continue
                 data = prepare(entry, folder) if data is None else data
-                rows = measure(entry, data, k, epsilon, chosen.nodes)
+                rows = measure(entry, data, k, epsilon, chosen.work)
                 print(table(rows, COLUMNS), flush=True)
                 write_rows(path, [*others, *rows])
 

@@ -13,14 +13,14 @@ PUBLISHED = Path(__file__).with_name("published") / "knn_linf.csv"
 _LEAST = 1e-9  # in place of ε = 0, where only the category changes: verdicts are about moves of some size
 
 
-def verdicts(data: Prepared, k: int, epsilon: float, nodes: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def verdicts(data: Prepared, k: int, epsilon: float, work: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Predictions; which rows no move within ε changes; which rows some move does."""
     d = data.X_train.shape[1]
     moves = Threat(np.inf, frozen=data.frozen if data.frozen.any() else None).moves(d)
     problem = NeighborProblem(data.X_train, data.y_train, np.eye(d), n_neighbors=k, moves=moves, ties="lowest")
     prediction = problem.vote(data.X_test)
     at = max(epsilon, _LEAST)
-    budget = Budget(nodes, at=at)
+    budget = Budget(work, at=at)
     stable, changes = np.ones(len(prediction), bool), np.zeros(len(prediction), bool)
     for value in data.values or [None]:
         rows = data.X_test if value is None else data.X_test.copy()
@@ -33,10 +33,10 @@ def verdicts(data: Prepared, k: int, epsilon: float, nodes: int) -> tuple[np.nda
     return prediction, stable & ~changes, changes
 
 
-def measure(entry: Entry, data: Prepared, k: int, epsilon: float, nodes: int) -> list[dict]:
+def measure(entry: Entry, data: Prepared, k: int, epsilon: float, work: int) -> list[dict]:
     """One row for each property of the published tables."""
     start = time.process_time()
-    prediction, stable, changes = verdicts(data, k, epsilon, nodes)
+    prediction, stable, changes = verdicts(data, k, epsilon, work)
     ms = 1e3 * (time.process_time() - start) / len(prediction)
     undecided = ~stable & ~changes
     right = prediction == data.y_test
@@ -48,7 +48,7 @@ def measure(entry: Entry, data: Prepared, k: int, epsilon: float, nodes: int) ->
         rows.append({
             "dataset": entry.file, "property": name, "epsilon": epsilon, "k": k, "rows": len(prediction),
             "ours": round(100 * float(held.mean()), 2), "undecided": round(100 * float(undecided.mean()), 2),
-            "knave": knave, "optcert": optcert, "ms_a_row": round(ms, 3), "nodes": nodes,
+            "knave": knave, "optcert": optcert, "ms_a_row": round(ms, 3), "work": work,
         })  # fmt: skip
     return rows
 

@@ -32,7 +32,7 @@ THREATS = {
 }
 
 
-def limited(n_rows: int = 200, nodes: int = 2000) -> list[dict]:
+def limited(n_rows: int = 200, work: int = 40_000) -> list[dict]:
     """One row for each threat and number of neighbours."""
     X, y = load_digits(return_X_y=True)
     X = X / 16.0
@@ -43,7 +43,7 @@ def limited(n_rows: int = 200, nodes: int = 2000) -> list[dict]:
             threat = Threat(**given)
             certify(model, X[_TRAIN : _TRAIN + 2], threat=threat, budget=5, n_jobs=1)  # compiles
             start = time.process_time()
-            found = certify(model, X[_TRAIN : _TRAIN + n_rows], threat=threat, budget=nodes, n_jobs=1)
+            found = certify(model, X[_TRAIN : _TRAIN + n_rows], threat=threat, budget=work, n_jobs=1)
             ms = 1e3 * (time.process_time() - start) / len(found)
             rows.append({
                 "threat": name, "k": k, "rows": len(found), "exact": round(100 * float(found.exact.mean()), 2),
@@ -57,9 +57,9 @@ def main() -> None:
     """Measure, print and write."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.speed.limited", description=__doc__)
     parser.add_argument("--rows", type=int, default=200)
-    parser.add_argument("--nodes", type=int, default=2000)
+    parser.add_argument("--work", type=int, default=40_000)
     chosen = parser.parse_args()
-    rows = limited(chosen.rows, chosen.nodes)
+    rows = limited(chosen.rows, chosen.work)
     print(table(rows, list(rows[0])))
     write("limited", rows)
 

@@ -35,19 +35,19 @@ def rows_of(name: str) -> Part:
     return development_round(name, 0)
 
 
-def verdict_row(name: str, k: int, at: float, nodes: int, most: int | None = None) -> dict:
+def verdict_row(name: str, k: int, at: float, work: int, most: int | None = None) -> dict:
     """One row of the table: shares of the test rows in per cent."""
     part = rows_of(name)
     rows = part.X_test[:most]
     model = KNeighborsClassifier(k).fit(part.X_train, part.y_train)
     certify(model, rows[:3], reference=(part.X_train, part.y_train), at=at, budget=10, n_jobs=1)  # compiles
     start = time.process_time()
-    found = certify(model, rows, reference=(part.X_train, part.y_train), at=at, budget=nodes, n_jobs=1)
+    found = certify(model, rows, reference=(part.X_train, part.y_train), at=at, budget=work, n_jobs=1)
     seconds = time.process_time() - start
     stable = found.stable.tolist()
     shares = {word: round(100 * stable.count(which) / len(rows), 2) for word, which in _VERDICTS.items()}
     return {
-        "set": name, "k": k, "at": at, "nodes": nodes, "rows": len(rows), **shares,
+        "set": name, "k": k, "at": at, "work": work, "rows": len(rows), **shares,
         "decided": round(100.0 - shares["undecided"], 2), "ms": round(1e3 * seconds / len(rows), 2),
     }  # fmt: skip
 
@@ -55,17 +55,17 @@ def verdict_row(name: str, k: int, at: float, nodes: int, most: int | None = Non
 _VERDICTS: dict = {"stable": True, "changes": False, "undecided": None}
 
 
-def tightness_row(name: str, k: int, nodes: int, most: int) -> dict:
+def tightness_row(name: str, k: int, work: int, most: int) -> dict:
     """Mean of radius / upper where the radius itself is asked for."""
     part = rows_of(name)
     rows = part.X_test[:most]
     model = KNeighborsClassifier(k).fit(part.X_train, part.y_train)
     start = time.process_time()
-    found = certify(model, rows, reference=(part.X_train, part.y_train), budget=nodes, n_jobs=1)
+    found = certify(model, rows, reference=(part.X_train, part.y_train), budget=work, n_jobs=1)
     seconds = time.process_time() - start
     known = np.isfinite(found.upper) & (found.upper > 0)
     return {
-        "set": name, "k": k, "nodes": nodes, "rows": len(rows), "tightness": round(float(
+        "set": name, "k": k, "work": work, "rows": len(rows), "tightness": round(float(
             np.mean(found.radius[known] / found.upper[known])), 4), "ms": round(1e3 * seconds / len(rows), 2),
     }  # fmt: skip
 
@@ -76,7 +76,7 @@ def main() -> None:
     parser.add_argument("sets", nargs="*", default=SETS)
     parser.add_argument("--k", type=int, nargs="+", default=[7, 15, 31])
     parser.add_argument("--at", type=float, default=0.2)
-    parser.add_argument("--nodes", type=int, default=2000)
+    parser.add_argument("--work", type=int, default=40_000)
     parser.add_argument("--rows", type=int, default=None, help="test rows of each set; all by default")
     parser.add_argument("--tightness", action="store_true", help="radius / upper in place of verdicts")
     chosen = parser.parse_args()
@@ -84,9 +84,9 @@ def main() -> None:
     for name in chosen.sets:
         for k in chosen.k:
             if chosen.tightness:
-                rows.append(tightness_row(name, k, chosen.nodes, chosen.rows or 50))
+                rows.append(tightness_row(name, k, chosen.work, chosen.rows or 50))
             else:
-                rows.append(verdict_row(name, k, chosen.at, chosen.nodes, chosen.rows))
+                rows.append(verdict_row(name, k, chosen.at, chosen.work, chosen.rows))
             print(rows[-1], flush=True)
     print(table(rows, COLUMNS if not chosen.tightness else list(rows[0])))
     if tuple(chosen.sets) == SETS and chosen.rows is None:

@@ -1,4 +1,4 @@
-"""Certificates of searches that stopped early: verdicts at one size, and budgets of few nodes.
+"""Certificates of searches that stopped early: verdicts at one size, and budgets of little work.
 
 Each is held against what the whole search found: no radius above a witness that ``predict`` confirms, no verdict
 against it; and against probes inside the radius.
@@ -47,7 +47,7 @@ _OFTEN = [name for name in CLASSIFIERS if name.startswith(("holdfast", "brute"))
 
 @dataclass(frozen=True)
 class Stop:
-    """One case: names of what to build, a seed, the size asked at (−1: none) and the nodes allowed."""
+    """One case: names of what to build, a seed, the size asked at (−1: none) and the work allowed."""
 
     seed: int
     classifier: str
@@ -75,7 +75,7 @@ def _draw(parts, budgets) -> st.SearchStrategy[Stop]:
     )
 
 
-verdicts, budgets = _draw(PARTS, [0, 1, 5, 50, 1000]), _draw([-1.0], [0, 1, 2, 3, 5, 10, 30])
+verdicts, budgets = _draw(PARTS, [0, 1, 5, 50, 1000]), _draw([-1.0], [0, 1, 2, 3, 5, 10, 30, 100, 40_000])
 
 
 def attack(case: Stop) -> Tally:
@@ -86,7 +86,7 @@ def attack(case: Stop) -> Tally:
 def _attack(case: Stop) -> Tally:
     rng, tally = np.random.default_rng(case.seed), Tally()
     setup = Setup(case.seed, case.steps, case.classifier, case.data, 3, case.norm, case.threat)
-    X, y = setups.table(setup, rng, n=int(rng.choice([14, 40])))  # among few rows a search ends after few nodes
+    X, y = setups.table(setup, rng, n=int(rng.choice([14, 40])))  # among few rows a search ends soon
     X[:, WHOLE], X[:, CATEGORY] = np.round(2 * X[:, WHOLE]), rng.choice(VALUES, size=len(X))
     steps = STEPS[case.steps]()
     model = make_pipeline(*steps, CLASSIFIERS[case.classifier]())

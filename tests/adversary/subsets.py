@@ -24,7 +24,7 @@ _TOLERANCE = {"l2": 1e-9, "ellipsoid": 1e-9, "linf": 2e-6, "l1": 2e-6}
 
 @dataclass(frozen=True)
 class Small:
-    """One case: n ≤ 10 points, k ≤ 7, 2 to 4 classes; nodes that a search may take."""
+    """One case: n ≤ 10 points, k ≤ 7, 2 to 4 classes; the work that a search may take."""
 
     seed: int
     k: int
@@ -34,7 +34,7 @@ class Small:
     data: str
     threat: str
     metric: str = "identity"
-    budget: int = 2000
+    budget: int = 40_000
 
 
 cases = st.builds(

@@ -1,4 +1,4 @@
-"""Searches that stop early, at a verdict or for want of nodes: what they certify holds all the same."""
+"""Searches that stop early, at a verdict or for want of work: what they certify holds all the same."""
 
 import pytest
 from hypothesis import given

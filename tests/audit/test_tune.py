@@ -33,7 +33,7 @@ def test_the_choice_is_that_of_the_search(rows):
     assert settings == search.best_params_
     assert repr(model) == repr(search.best_estimator_)
     assert seen[0] == ("here", 0, 1)
-    assert seen[-1] == ("here", 3, 3)
+    assert seen[-1] == ("here", 300, 300)
     with pytest.raises(ValueError, match="refit=False"):
         search.predict(X)
 

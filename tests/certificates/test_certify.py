@@ -183,7 +183,7 @@ def test_pandas_columns_and_string_labels(wine):
     np.testing.assert_allclose(certificate.radius, certify(plain, X_test).radius)
     assert set(certificate.prediction) <= set(words)
     frame = certificate.to_frame()
-    assert list(frame.columns) == ["prediction", "radius", "upper", "exact", "true", "correct"]
+    assert list(frame.columns) == ["prediction", "radius", "upper", "exact", "budget_ended", "true", "correct"]
     assert len(frame) == len(X_test)
 
 

@@ -81,7 +81,7 @@ class RobustClassifierCV(ClassifierMixin, BaseEstimator):
     refit : bool, default=True
         Whether the winner is fitted to all rows; else ``best_estimator_`` is not fitted, and nothing can be predicted.
     progress : callable, optional
-        Called as ``progress(done, total)`` after every rung.
+        Called as ``progress(done, total)`` as the search goes on; each rung counts for 100.
     verbose : int, default=0
         1 prints a line after every rung.
 
@@ -160,7 +160,7 @@ class RobustClassifierCV(ClassifierMixin, BaseEstimator):
         facts = self._facts(X, y, splits, weight)
         recipes = [recipe for family in families for recipe in family.draws(rng, facts, self.n_draws)]
         criterion = Criterion(weight, float(self.radius), self.threat, self.average == "macro", self.budget)
-        table = climb(recipes, X, y, splits, criterion, self.n_jobs, self._report)
+        table = climb(recipes, X, y, splits, criterion, self.n_jobs, self._report, self._step)
         self._store(table)
         self.best_estimator_ = self.candidate(self.best_index_)
         if self.refit:
@@ -278,10 +278,15 @@ class RobustClassifierCV(ClassifierMixin, BaseEstimator):
         if not self.refit:
             raise ValueError("The search was made with refit=False: fit a clone of best_estimator_ first.")
 
+    def _step(self, number: int, done: int, total: int) -> None:
+        """Call ``progress`` after a task of a rung."""
+        if self.progress is not None:
+            self.progress(100 * number + 100 * done // total, 100 * len(RUNGS))
+
     def _report(self, number: int, table: Table) -> None:
         """Call ``progress`` after a rung and, if verbose, print a line about it."""
         if self.progress is not None:
-            self.progress(number + 1, len(RUNGS))
+            self.progress(100 * (number + 1), 100 * len(RUNGS))
         if not self.verbose:
             return
         tried = [c for c, rung in table.rung.items() if rung == number]

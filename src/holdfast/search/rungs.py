@@ -4,6 +4,7 @@ import math
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import joblib
 import numpy as np
@@ -93,15 +94,18 @@ class Table:
 
 def climb(
     recipes: list[Recipe], X: np.ndarray, y: np.ndarray, splits: Sequence[Split], criterion: Criterion,
-    n_jobs: int | None, report,
+    n_jobs: int | None, report, step=lambda number, done, total: None,
 ) -> Table:  # fmt: skip
-    """Try all recipes on the first rung, and the best of each on the next."""
+    """Try all recipes on the first rung, and the best of each on the next.
+
+    ``report(number, table)`` is called after a rung, ``step(number, done, total)`` after each of its tasks.
+    """
     with warnings.catch_warnings():  # here too: if tasks run as threads, one would restore the filters of another
         warnings.simplefilter("ignore", UserWarning)
-        return _climb(recipes, X, y, splits, criterion, n_jobs, report)
+        return _climb(recipes, X, y, splits, criterion, n_jobs, report, step)
 
 
-def _climb(recipes, X, y, splits, criterion: Criterion, n_jobs: int | None, report) -> Table:
+def _climb(recipes, X, y, splits, criterion: Criterion, n_jobs: int | None, report, step) -> Table:
     table = Table(recipes, criterion.weight)
     trials = {r: list(range(len(recipe.heads))) for r, recipe in enumerate(recipes)}
     previous: list[Split] = []  # the folds of the last rung
@@ -113,7 +117,8 @@ def _climb(recipes, X, y, splits, criterion: Criterion, n_jobs: int | None, repo
         n_done = n_same if n_same == len(previous) else 0
         if not n_done:
             table.forget(trials)
-        for results in _run(recipes, trials, X, y, folds[n_done:], criterion, rung.n_searched, n_jobs):
+        tick = partial(step, number)
+        for results in _run(recipes, trials, X, y, folds[n_done:], criterion, rung.n_searched, n_jobs, tick):
             for r, heads in trials.items():
                 table.add(r, heads, *results[r])
         table.rung.update({(r, h): number for r, heads in trials.items() for h in heads})
@@ -148,7 +153,7 @@ def _survivors(table: Table, trials: dict[int, list[int]], rung: Rung, n_heads: 
     return {r: sorted(sorted(trials[r], key=lambda h: (-table.value((r, h)), h))[:n_heads]) for r in sorted(go_on)}
 
 
-def _run(recipes, trials, X, y, splits, criterion: Criterion, n_searched: int, n_jobs) -> list[dict]:
+def _run(recipes, trials, X, y, splits, criterion: Criterion, n_searched: int, n_jobs, tick) -> list[dict]:
     """For each fold, verdicts and seconds by recipe. A task is up to 8 recipes of one family on one fold."""
     groups: dict[str, list[int]] = {}
     for r in trials:
@@ -162,6 +167,8 @@ def _run(recipes, trials, X, y, splits, criterion: Criterion, n_searched: int, n
         for f, part in tasks
     )
     by_fold: list[dict] = [{} for _ in splits]
-    for (f, part), results in zip(tasks, joblib.Parallel(n_jobs, prefer="processes")(calls), strict=True):
+    found = joblib.Parallel(n_jobs, prefer="processes", return_as="generator")(calls)
+    for done, ((f, part), results) in enumerate(zip(tasks, found, strict=True), start=1):
         by_fold[f].update(zip(part, results, strict=True))
+        tick(done, len(tasks))
     return by_fold
