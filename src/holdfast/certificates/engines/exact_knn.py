@@ -76,7 +76,7 @@ def _exact_knn(
     bounds = problem.bounds(queries, prediction, inputs, lower, product_by_rows(z, space.to_input))
     if problem.norm.quadratic:
         return bounds
-    return single_row_moves(problem, queries, prediction, inputs, bounds, budget.at)
+    return single_row_moves(problem, queries, prediction, inputs, bounds, budget)
 
 
 def _search(problem, space: SearchSpace, u, y: int, kinds, start: float, rounding: Rounding, limits, budget, best_z):

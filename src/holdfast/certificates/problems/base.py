@@ -106,9 +106,10 @@ class Budget:
 
     def charge(self, owner: np.ndarray, other: "Budget") -> None:
         """Add the account of other questions to that of their owners."""
-        if self.spent is not None and self.ended is not None:
-            np.add.at(self.spent, owner, other.spent)
-            np.logical_or.at(self.ended, owner, other.ended)
+        if self.spent is None or self.ended is None or other.spent is None or other.ended is None:
+            return
+        np.add.at(self.spent, owner, other.spent)
+        np.logical_or.at(self.ended, owner, other.ended)
 
 
 class Problem(ABC):
