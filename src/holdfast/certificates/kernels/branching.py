@@ -227,8 +227,8 @@ def _branch_on_member(tree, slot, active, query, kind, scratch, most, size, alon
         if (repeats and again == 0) or (class_c < 0 and _as_many(labels, members[slot], n_members, p, again)):
             continue
         if kind.wins == 1 and not own:  # no class has more votes than c, and where it wins ties not as many
-            most = n_own - 1 if query.lowest_wins and labels[p] < class_c else n_own
-            if _as_many(labels, members[slot], n_members, p, most):
+            votes = n_own - 1 if query.lowest_wins and labels[p] < class_c else n_own
+            if _as_many(labels, members[slot], n_members, p, votes):
                 continue
         total = E[i, 0] if before_y else E[i, q]
         total = total if total > bound else bound
