@@ -118,10 +118,10 @@ class Certificate:
         median = f"{np.median(finite):.4g}" if finite.size else "inf"
         if self.at is not None:
             verdicts = self.stable.tolist()
-            counts = [verdicts.count(verdict) for verdict in (True, False, None)]
+            stable, changes, open_ = (verdicts.count(verdict) for verdict in (True, False, None))
             return (
                 f"<Certificate of {len(self)} predictions at {self.norm} size {self.at:g} in {self.units}: "
-                f"{counts[0]} stable, {counts[1]} not, {counts[2]} undecided{self._ended()}>"
+                f"{stable} stable, {changes} not, {open_} undecided{self._ended()}>"
             )
         return (
             f"<Certificate of {len(self)} predictions: median {self.norm} radius {median} in {self.units}, "

@@ -18,7 +18,7 @@ _PASS, _FEWEST = 4, 8  # the work of a slow halving for each number in the point
 _TARGETS = 32  # nearest points of the predicted class that are used, or twice as many as an order statistic needs
 _REFINED = 64  # points of other classes (2k more) whose pairs get the tighter, slower bound
 _ROOTS = 24  # halvings for a pair
-_SHARE = 100  # of the budget, one part in so many goes into the search for moves to look for witnesses along
+_SHARE = 4  # of the budget, one part in so many goes into the search for moves to look for witnesses along
 
 
 def _distance_ranges(
