@@ -166,6 +166,7 @@ class BlockedTriplets(TripletRows):
 
     def __init__(self, rows: BlockedRows, triplets: list):
         self._rows, self.shape, self.labelled = rows, rows.shape, rows.labelled
+        self._scatters = None
         problems = []
         for of_block in triplets:
             named = delayed(np.unique)(of_block)
@@ -195,21 +196,22 @@ class BlockedTriplets(TripletRows):
         """``|R|`` and ``|S|`` of each block. A pair (i, j) is in the block of i and in no other."""
         return np.array(compute([delayed(_count_triplets)(problem) for problem in self._problems]))
 
-    @cached_property
-    def _scatters(self) -> tuple[np.ndarray, np.ndarray]:
-        used = [problem for problem, n in zip(self._problems, self.sizes[:, 0], strict=True) if n]
-        total = _total([delayed(_sums_of_scatters)(problem) for problem in used])
-        return total[0] / self.sizes[:, 0].sum(), total[1] / self.sizes[:, 0].sum()
-
     def scatters(self, n_jobs: int | None) -> tuple[np.ndarray, np.ndarray]:
         """The means over R of ``X_ij`` and of ``X_il``."""
+        if self._scatters is None:
+            similar, dissimilar = _total([delayed(_sums_of_scatters)(problem) for problem in self._used_problems()])
+            self._scatters = similar / self.sizes[:, 0].sum(), dissimilar / self.sizes[:, 0].sum()
         return self._scatters
+
+    def _used_problems(self) -> list:
+        """The blocks that have triplets."""
+        return [problem for problem, n in zip(self._problems, self.sizes[:, 0], strict=True) if n]
 
     def objective(self, terms: Terms, B: np.ndarray | None, n_jobs: int | None) -> Any:
         """The weighted terms, summed over the triplets; each block is on one thread."""
         shared = [delayed(item, traverse=False) for item in (list(terms), *self.sizes.sum(axis=0).tolist(), B)]
-        used = [problem for problem, n in zip(self._problems, self.sizes[:, 0], strict=True) if n]
-        return BlockedObjective([delayed(_Rebuilt)(_objective, problem, *shared) for problem in used], self, terms)
+        tasks = [delayed(_Rebuilt)(_objective, problem, *shared) for problem in self._used_problems()]
+        return BlockedObjective(tasks, self, terms)
 
 
 class KeptBlocks:

@@ -153,10 +153,14 @@ def sums_of_squares(workers: Workers, X: np.ndarray, p: int, loops, buffers) -> 
     """``S(w) = Σ w_ij (x_i − x_j)(x_i − x_j)ᵀ`` over the pairs of each loop, whose lanes have their degrees; (p, p)."""
     for loop in loops:
         loop.degree = loop.degrees.sum(axis=0)
-    jobs = [(loop, V, rows) for loop, V in zip(loops, buffers, strict=False) for rows in loop.blocks]
-    found = iter(workers.map(lambda job: job[0].half_sum(X, job[1], job[2]), jobs))
-    halves = [reduce(np.add, (next(found) for _ in loop.blocks))[:p, :p] for loop in loops]
-    return [half + half.T for half in halves]
+    jobs = [(loop, V, rows) for loop, V in zip(loops, buffers, strict=True) for rows in loop.blocks]
+    halves = workers.map(lambda job: job[0].half_sum(X, job[1], job[2]), jobs)
+    sums = []
+    for loop in loops:
+        half = reduce(np.add, halves[: len(loop.blocks)])[:p, :p]
+        halves = halves[len(loop.blocks) :]
+        sums.append(half + half.T)
+    return sums
 
 
 def scatters(X: np.ndarray, triplets: Triplets, n_jobs: int | None = None) -> tuple[np.ndarray, np.ndarray]:
@@ -300,14 +304,9 @@ class TripletGeometry:
     def numbers(self, block: AnchorBlock) -> tuple[np.ndarray, np.ndarray, np.ndarray | None, np.ndarray]:
         """``a, b, h`` of the triplets of a block (h is None without slope), and a of its members (i, j) of S."""
         distance, t = self.distances(block), self.triplets
-        wanted = [(distance, t.ij, block.triplets), (distance, t.il, block.triplets)]
-        wanted.append((distance, self.targets, block.targets))
-        if self._slope is not None:
-            wanted.append((self._slope.form, t.jl, block.triplets))
-        found = [np.empty(part.stop - part.start) for _, _, part in wanted]
-        for (values, positions, part), out in zip(wanted, found, strict=True):
-            take(values, positions, out, part.start, part.stop)
-        return found[0], found[1], found[3] if self._slope is not None else None, found[2]
+        a, b = _taken(distance, t.ij, block.triplets), _taken(distance, t.il, block.triplets)
+        h = None if self._slope is None else _taken(self._slope.form, t.jl, block.triplets)
+        return a, b, h, _taken(distance, self.targets, block.targets)
 
     def three_numbers(self, M: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
         """``a, b, h``, each of shape (n_triplets,)."""
@@ -375,6 +374,13 @@ class TripletGeometry:
     def degree(self) -> np.ndarray:
         """Sum, for every point, of the weights of its pairs (i, j) and (i, l) in the gradient last computed."""
         return self._distance.degree
+
+
+def _taken(values: np.ndarray, positions: np.ndarray, part: slice) -> np.ndarray:
+    """``values[positions[part]]``, without the GIL."""
+    out = np.empty(part.stop - part.start)
+    take(values, positions, out, part.start, part.stop)
+    return out
 
 
 def _square_root(B: np.ndarray) -> np.ndarray:

@@ -75,6 +75,7 @@ class TripletRows:
     def __init__(self, X: np.ndarray, y, triplets: Triplets):
         self._X, self._y, self._triplets = X, y, triplets
         self.shape, self.labelled = X.shape, y is not None
+        self._scatters: tuple[np.ndarray, np.ndarray] | None = None
 
     def variances(self) -> np.ndarray:
         """The variance of every feature."""
@@ -92,11 +93,15 @@ class TripletRows:
 
     def scatters(self, n_jobs: int | None) -> tuple[np.ndarray, np.ndarray]:
         """The means over R of ``X_ij`` and of ``X_il``."""
-        return scatters_of(*self._used(), n_jobs)
+        self._scatters = scatters_of(*self._used(), n_jobs)
+        return self._scatters
 
     def objective(self, terms: Terms, B: np.ndarray | None, n_jobs: int | None) -> SampledObjective:
         """The weighted terms, summed over the triplets."""
-        return SampledObjective(*self._used(), terms, B, n_jobs)
+        objective = SampledObjective(*self._used(), terms, B, n_jobs)
+        if self._scatters is not None:  # known from the default loss: they are not summed again
+            objective.scatters = self._scatters
+        return objective
 
     def _used(self) -> tuple[np.ndarray, Triplets]:
         """Rows and triplets, without the rows that no triplet names if these are many."""
