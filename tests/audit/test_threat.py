@@ -197,7 +197,7 @@ def test_numbers_that_the_model_encodes_are_what_the_threat_says(tmp_path):
         holdfast.audit(**asked)
     result = holdfast.audit(**asked | {"explain": 2}, threat=Threat(integer=["rooms"]))
     assert result.explained is None
-    assert "left out: rooms are whole numbers that an encoder reads" in " ".join(result.notes)
+    assert "No row is explained" in " ".join(result.notes)
     assert "Columns that were frozen: paid, sex (no step reads it); house (words)." in result.summary()["notes"]
     moved = result.certificates["yours"].adversarial
     rooms = moved[np.isfinite(moved).all(axis=1)][:, result.feature_names.index("rooms")]

@@ -37,7 +37,7 @@ class Norm(ABC):
     code: int
     quadratic: bool
     uses_box = True
-    splits = True
+    splits = False
     cone_duality = False
 
     @abstractmethod
@@ -75,21 +75,25 @@ class Norm(ABC):
         """The size of moves whose parts in disjoint columns have the sizes ``price`` and ``radius``, from below."""
         return self._of_parts(price, radius) if price.any() else radius
 
-    @abstractmethod
     def _of_parts(self, price: np.ndarray, radius: np.ndarray) -> np.ndarray:
-        """:meth:`combine` where some prices are not 0."""
+        """:meth:`combine` where some prices are not 0; parts of a move may cancel unless a norm says otherwise."""
+        return np.where(price == 0, radius, 0.0)
 
     def rest_at(self, at: float | None) -> float | None:
         """The size at which a verdict on the rest decides that at ``at``, whatever the price of the other part is."""
         return None
 
-    @abstractmethod
     def lifted_units(self, units: np.ndarray, copies: np.ndarray) -> np.ndarray | None:
         """Units of coordinates of which ``copies`` move at once with each input; None: the box of units is the ball."""
+        raise ValueError(
+            "A norm given as a matrix cannot be taken through a monotone step (QuantileTransformer, say): use norm 2, "
+            "numpy.inf or 1, with unit= in a Threat."
+        )
 
-    @abstractmethod
     def program(self, A: np.ndarray, b: np.ndarray, down: np.ndarray, up: np.ndarray) -> Shortest:
-        """``min ‖e‖ : A e ≥ b, −down ≤ e ≤ up``; call :func:`holdfast.certificates.programs.shortest`."""
+        """``min ‖e‖ : A e ≥ b, −down ≤ e ≤ up``, here for a quadratic norm; called by ``programs.shortest``."""
+        unit = np.eye(A.shape[1])
+        return least_distance(self.coordinates(unit, unit, reduce=False).to_input, A, b, down, up)
 
     def search_coordinates(self, slopes: np.ndarray, to_input: np.ndarray) -> tuple:
         """``(slopes, to_input, ball, sigma)`` for a search: as they are, or lifted to a quadratic norm (Lemma P1)."""
@@ -128,6 +132,7 @@ class L2(Norm):
     name = "l2"
     code = EUCLIDEAN
     quadratic = True
+    splits = True
     cone_duality = True
 
     def lengths(self, delta: np.ndarray) -> np.ndarray:
@@ -162,10 +167,6 @@ class L2(Norm):
         """Larger by the root of the copies."""
         return units * copies**0.5
 
-    def program(self, A: np.ndarray, b: np.ndarray, down: np.ndarray, up: np.ndarray) -> Shortest:
-        """A least-distance problem."""
-        return least_distance(np.eye(A.shape[1]), A, b, down, up)
-
 
 @dataclass(frozen=True, eq=False)
 class Ellipsoid(Norm):
@@ -182,7 +183,6 @@ class Ellipsoid(Norm):
     code = EUCLIDEAN
     quadratic = True
     uses_box = False
-    splits = False
 
     def lengths(self, delta: np.ndarray) -> np.ndarray:
         """``√(δᵀ A0 δ)`` of each row."""
@@ -210,21 +210,6 @@ class Ellipsoid(Norm):
     def absolute_lengths(self, A: np.ndarray) -> np.ndarray:
         """``‖aᵀ|C⁻ᵀ|‖₂`` of each row."""
         return np.linalg.norm(A @ np.abs(self._to_input()), axis=1)
-
-    def _of_parts(self, price: np.ndarray, radius: np.ndarray) -> np.ndarray:
-        """The radius alone where the price is 0, else 0: parts of a move are not orthogonal."""
-        return np.where(price == 0, radius, 0.0)
-
-    def lifted_units(self, units: np.ndarray, copies: np.ndarray) -> np.ndarray | None:
-        """Refused: the columns of a matrix have no units."""
-        raise ValueError(
-            "A norm given as a matrix cannot be taken through a monotone step (QuantileTransformer, say): use norm 2, "
-            "numpy.inf or 1, with unit= in a Threat."
-        )
-
-    def program(self, A: np.ndarray, b: np.ndarray, down: np.ndarray, up: np.ndarray) -> Shortest:
-        """A least-distance problem in ``z = Cᵀe``."""
-        return least_distance(self._to_input(), A, b, down, up)
 
     def diameter(self, down: np.ndarray, up: np.ndarray) -> np.ndarray:
         """``√λ_max ‖corner‖₂``: of an ellipsoid the longest move is not that of the farthest corner."""
@@ -274,6 +259,7 @@ class LInf(Norm):
     name = "linf"
     code = SUM
     quadratic = False
+    splits = True
 
     def lengths(self, delta: np.ndarray) -> np.ndarray:
         """``max |δ_i|`` of each row."""
@@ -317,6 +303,7 @@ class L1(Norm):
     name = "l1"
     code = MAX
     quadratic = False
+    splits = True
 
     def lengths(self, delta: np.ndarray) -> np.ndarray:
         """``Σ |δ_i|`` of each row."""
