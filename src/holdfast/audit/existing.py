@@ -21,8 +21,7 @@ from holdfast.audit.progress import StageProgress, no_progress
 from holdfast.audit.reference import check_reference
 from holdfast.audit.result import AuditResult
 from holdfast.audit.table_baselines import table_baselines
-from holdfast.audit.tables import certify_rows, match_labels
-from holdfast.certificates.certify import DEFAULT_BUDGET
+from holdfast.audit.tables import certify_rows, match_labels, row_budget
 from holdfast.certificates.threat import Threat
 from holdfast.certificates.threat_words import TRAINING
 from holdfast.certificates.training_rows import deviations, stored_rows
@@ -54,7 +53,7 @@ def audit_model(
     target: str | None = None,
     reference=None,
     radius: float = 0.5,
-    budget: int = DEFAULT_BUDGET,
+    budget: int | None = None,
     drop: Sequence[str] = (),
     id: str | None = None,
     threat: Threat | None = None,
@@ -95,6 +94,7 @@ n_jobs, progress
     voter = voter_for(inner, before)
     test, known = given_rows(model, voter, table, None if reference is None else reference[0], notes)
     matrix, words = test.matrix, test.words
+    budget = row_budget(budget, len(matrix))
     if known is not None:
         notes += check_reference(inner, known, reference[1], test, y)
     data = matrix if known is None else known.matrix

@@ -19,17 +19,15 @@ from holdfast.audit.explained import EXPLAINED, explain_rows
 from holdfast.audit.prepare import fit_encoder, inspect, limit_rows, split, tuning_rows
 from holdfast.audit.progress import StageProgress, no_progress
 from holdfast.audit.result import AuditResult
-from holdfast.audit.tables import certify_rows
+from holdfast.audit.tables import certify_rows, row_budget
 from holdfast.audit.train import MAX_TRAIN_ROWS
 from holdfast.audit.tune import check_settings, weighing
 from holdfast.certificates.certificate import Certificate
-from holdfast.certificates.certify import DEFAULT_BUDGET
 from holdfast.certificates.threat import Threat
 from holdfast.datasets.checks import Repairs
 from holdfast.datasets.dataset import Dataset
 from holdfast.datasets.encoder import TableEncoder
 from holdfast.datasets.open import open_data
-from holdfast.parameters import check_count
 from holdfast.persistence import versions
 
 MAX_TEST_ROWS = 1_000  # rows that are certified
@@ -50,7 +48,7 @@ def audit(
     test_size: float = 0.3,
     n_draws: int = 8,
     class_weight: str | None = "auto",
-    budget: int = DEFAULT_BUDGET,
+    budget: int | None = None,
     drop: Sequence[str] = (),
     id: str | None = None,
     threat: Threat | None = None,
@@ -98,9 +96,10 @@ def audit(
     class_weight : {"auto", "balanced"} or None, default="auto"
         "balanced": parameters are chosen by means over classes, so that a rare class counts as much as a frequent
         one. "auto": balanced if the rarest class has less than a fifth of the rows.
-    budget : int, default=40000
+    budget : int, optional
         Work that a row may take in searches, in units of about a microsecond, as for :func:`holdfast.certify`; the
-        bounds hold whatever it is.
+        bounds hold whatever it is. By default 40 million for all rows of the test together, and for each 20,000 to
+        200,000.
     drop : sequence of str, default=()
         Columns to leave out.
     id : str, optional
@@ -142,7 +141,6 @@ def audit(
     True
     """
     check_settings(radius, tune, n_neighbors)
-    check_count("audit", "budget", budget, at_least=0)
     if model is not None:
         return audit_model(
             model, X if X is not None else data, y, target=target, reference=reference, radius=radius, budget=budget,
@@ -162,6 +160,7 @@ def audit(
     notes = list(dataset.notes)
     with timed(seconds, "prepare"):
         table = _prepare(dataset, test_size, tune, categorical, dates, random_state, notes)
+    budget = row_budget(budget, len(table.X_test))
     scaler = StandardScaler().fit(table.X_train)
     allowed = allowed_moves(
         threat, table.encoder.feature_names_, table.encoder.frozen_, category_groups(table.encoder), table.X_train,

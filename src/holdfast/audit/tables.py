@@ -21,6 +21,7 @@ from holdfast.datasets.load import load_dataset
 from holdfast.datasets.table import read_rows
 from holdfast.numerics.frames import with_names
 from holdfast.numerics.labels import class_codes
+from holdfast.parameters import check_count
 
 DEVIATIONS = "standard deviations of the training rows"
 
@@ -28,6 +29,18 @@ DEVIATIONS = "standard deviations of the training rows"
 def to_matrix(model, X, allow_unknown: bool = False):
     """A table as the rows that the certified part of a model takes; see :func:`read_new_rows`."""
     return X.matrix if isinstance(X, NewRows) else read_new_rows(model, X, allow_unknown).matrix
+
+
+_ALL_ROWS = 40_000_000  # units of work for the rows of a model by default: 40 s of one core, if all need it
+_LEAST_BUDGET = 20_000
+
+
+def row_budget(budget: int | None, n_rows: int) -> int:
+    """The work that a row of an audit may take: what was asked for, else what all rows together can have."""
+    if budget is not None:
+        check_count("audit", "budget", budget, at_least=0)
+        return budget
+    return int(np.clip(_ALL_ROWS // max(n_rows, 1), _LEAST_BUDGET, DEFAULT_BUDGET))
 
 
 def certify_rows(

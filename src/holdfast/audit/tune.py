@@ -95,7 +95,7 @@ def tuned(
         "balanced": classes count alike. "auto": they do if the rarest has less than a fifth of the rows.
     n_draws : int, default=8
         Random draws of a family's parameters.
-    budget : int, default=40000
+    budget : int, default=200000
         Work that a row may take when the winner, fitted to these rows, is certified.
     random_state : int, default=0
     n_jobs : int or None, default=None

@@ -81,9 +81,9 @@ def certify(
     method : {"auto", "lower"}, default="auto"
         "auto" seeks the exact radius (closed form and quadratic programs for one neighbour, branch and bound
         within ``budget`` for more); "lower" takes the fast lower bound alone.
-    budget : int, default=40000
+    budget : int, default=200000
         Work that a row may take in searches, in units of some thousand multiply-adds: a unit is about a microsecond of
-        one core, so that 40000 is about 40 ms a row, whatever the model. Whatever it is, the bounds are sound, and they
+        one core, so that 200000 is about 0.2 s a row, whatever the model. Whatever it is, the bounds are sound, and they
         depend on it alone, not on the machine. Besides, a row is compared with all reference points a few times, and
         predicted some hundred times if ``witness``.
     witness : bool, default=True

@@ -20,7 +20,7 @@ def attack_command(
     thousands: common.Thousands = None,
     radius: common.Radius = 0.5,
     threat: common.ThreatFile = None,
-    budget: common.Budget = 40_000,
+    budget: common.Budget = 200_000,
     allow_unknown: common.AllowUnknown = False,
     jobs: common.Jobs = None,
     force: common.Force = False,

@@ -54,7 +54,12 @@ def audit_command(
     draws: common.Draws = 8,
     class_weight: common.ClassWeight = "auto",
     test_size: Annotated[float, typer.Option(help="Share of the rows kept for the test.")] = 0.3,
-    budget: common.Budget = 40_000,
+    budget: Annotated[
+        int | None,
+        typer.Option(
+            help="Work a row may take in searches, in microseconds or so; by default as many rows allow.", min=0
+        ),
+    ] = None,
     drop: common.Drop = None,
     id: common.Id = None,
     categorical: common.Categorical = None,

@@ -34,7 +34,7 @@ def explain_command(
     encoding: common.Encoding = None,
     decimal: common.Decimal = None,
     thousands: common.Thousands = None,
-    budget: common.Budget = 40_000,
+    budget: common.Budget = 200_000,
     allow_unknown: common.AllowUnknown = False,
     jobs: common.Jobs = None,
     force: common.Force = False,

@@ -83,7 +83,7 @@ def counterfactuals(
     rounding : float, default=0.01
         Numbers are rounded to as few digits as keep the answer, as long as its size grows by no more than this share; 0
         leaves them as they are.
-    budget : int, default=40000
+    budget : int, default=200000
         Work that each search for a row may take, as for :func:`holdfast.certify`.
     n_jobs : int or None, default=None
         Threads.

@@ -76,7 +76,7 @@ class RobustClassifierCV(ClassifierMixin, BaseEstimator):
         Processes. The result does not depend on it.
     random_state : int, RandomState or None, default=None
         Seeds draws and folds.
-    budget : int, default=40000
+    budget : int, default=200000
         Work that a row may take when the winner is certified, as for :func:`holdfast.certify`.
     refit : bool, default=True
         Whether the winner is fitted to all rows; else ``best_estimator_`` is not fitted, and nothing can be predicted.

@@ -11,7 +11,7 @@ from holdfast.certificates.norms import Norm
 from holdfast.numerics.sums import product_by_rows
 
 UNIT = 2500  # steps of the kernels, each one to four multiply-adds: about a microsecond of one core
-DEFAULT_BUDGET = 40_000  # units a row, about 40 ms
+DEFAULT_BUDGET = 200_000  # units a row, about 0.2 s
 _FARTHEST = 1000  # largest power of two by which a problem is scaled: float64 ends near 2^±1022
 _ROUNDED = 1e-9  # fraction of the terms of a relation by which a witness may pass it
 
