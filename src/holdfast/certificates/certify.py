@@ -83,9 +83,9 @@ def certify(
         within ``budget`` for more); "lower" takes the fast lower bound alone.
     budget : int, default=200000
         Work that a row may take in searches, in units of some thousand multiply-adds: a unit is about a microsecond of
-        one core, so that 200000 is about 0.2 s a row, whatever the model. Whatever it is, the bounds are sound, and they
-        depend on it alone, not on the machine. Besides, a row is compared with all reference points a few times, and
-        predicted some hundred times if ``witness``.
+        one core, so that 200000 is about 0.2 s, whatever the model; few rows need as much. Whatever it is, the bounds
+        are sound, and they depend on it alone, not on the machine. Besides, a row is compared with all reference points
+        a few times, and predicted some hundred times if ``witness``.
     witness : bool, default=True
         Whether to look for adversarial points; without, ``upper`` is infinite.
     memory : float, default=256

@@ -57,7 +57,7 @@ def audit_command(
     budget: Annotated[
         int | None,
         typer.Option(
-            help="Work a row may take in searches, in microseconds or so; by default as many rows allow.", min=0
+            help="Work a row may take in searches, about in microseconds; by default by the number of rows.", min=0
         ),
     ] = None,
     drop: common.Drop = None,

@@ -17,7 +17,11 @@ _PASS, _FEWEST = 4, 8  # the work of a slow halving for each number in the point
 _TARGETS = 32  # nearest points of the predicted class that are used, or twice as many as an order statistic needs
 _REFINED = 64  # points of other classes (2k more) whose pairs get the tighter, slower bound
 _ROOTS = 24  # halvings for a pair
-_SHARE = 4  # of the budget, one part in so many goes into the search for moves to look for witnesses along
+_SHARE, _ROUGH = (
+    40,
+    400,
+)  # of the budget, one part in so many goes into the search for moves to look for witnesses along:
+# the second where all points within a radius vote, of which the nearest k are only a likeness
 
 
 def _distance_ranges(
@@ -53,7 +57,9 @@ def _unchecked_moves(problem: DistanceProblem, queries, inputs, n_jobs, budget: 
     engine = exact_1nn if exact_1nn.handles(plain) else exact_knn
     if not engine.handles(plain):
         return np.full((len(queries), problem.T.shape[1]), np.nan)
-    few = replace(budget, work=budget.work // _SHARE, at=None, spent=None, ended=None)
+    few = replace(
+        budget, work=budget.work // (_SHARE if problem.n_neighbors else _ROUGH), at=None, spent=None, ended=None
+    )
     return engine(plain, queries, plain.vote(queries), inputs=inputs, n_jobs=n_jobs, budget=few).delta
 
 
