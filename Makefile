@@ -46,7 +46,7 @@ attack: $(VENV)/.ready
 # and step, what reads scikit-learn's fitted objects, and what calls scipy's solvers. Mathematics of our own is not run
 # again. Compiled code is kept apart.
 LOWEST := numpy==1.26.4 scipy==1.12.0 scikit-learn==1.6.0 numba==0.60.0 joblib==1.3.2 threadpoolctl==3.2.0 pandas==2.2.2
-LOWEST_TESTS := tests/test_import.py tests/base tests/numerics tests/models tests/paper/test_perturbation_search.py \
+LOWEST_TESTS := tests/test_import.py tests/base tests/_core tests/models tests/paper/test_perturbation_search.py \
   $(addprefix tests/learn/test_,$(addsuffix .py,metric objective triplets neighbor_search bases terms solvers primal_dual \
   quasi_newton stochastic learners baselines)) \
   tests/certificates/test_contract.py tests/certificates/test_certify.py tests/certificates/test_linear.py tests/certificates/voting \

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import settings
 from sklearn.preprocessing import StandardScaler, normalize
 
-from holdfast.search import robust_classifier
+from holdfast.selection import robust_classifier
 from tests.sizes import FULL
 
 settings.register_profile("holdfast", deadline=None, derandomize=True, max_examples=20)

@@ -21,8 +21,8 @@ from benchmarks.frontier.data import development_round
 from benchmarks.frontier.tables import RESULTS
 from benchmarks.yang.store import write
 from holdfast import RobustClassifierCV
-from holdfast.search import FAMILIES
-from holdfast.search.verdict import Criterion, verdict
+from holdfast.selection.families import FAMILIES
+from holdfast.selection.halving import Criterion, verdict
 
 FILE = RESULTS / "finalists.csv"
 _CELL = ["dataset", "round"]

@@ -27,8 +27,7 @@ from holdfast import LMNN, MultiPass, RobustClassifierCV
 from holdfast.learn import MetricLearner, Perturbation
 from holdfast.learn.spaces import components_of_factor
 from holdfast.models.pruning import prune
-from holdfast.search.families import FAMILIES, Facts, Family, Recipe
-from holdfast.search.families.base import draw_loss, neighbor_heads
+from holdfast.selection.families import FAMILIES, Facts, Family, Recipe, draw_loss, neighbor_heads
 
 RESULTS = Path(__file__).with_name("results") / "training.csv"
 

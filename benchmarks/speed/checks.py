@@ -18,26 +18,28 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from benchmarks.speed.problems import digits
-from holdfast import CertifiedKNeighborsClassifier, affine
+from holdfast import CertifiedKNeighborsClassifier
 from holdfast import certify as certify_rows
-from holdfast.certificates.voting import linear, scikit_learn
+from holdfast.base import affine
+from holdfast.certificates import readers as linear
+from holdfast.certificates import scikit_neighbors as scikit_learn
 
 _SHORT, _LONG = 101, 15  # rounds of each, in turn, of calls below and above 100 ms; the medians are compared
 _ROWS, _TRAIN = (200, 1_000), 1_000
 # Where each check is called from, by name, and what stands in its place.
 _CHECKS: dict[str, Callable] = {
-    "holdfast.affine._checked": lambda step, map_, n_in: map_,
-    "holdfast.certificates.voting.linear._check_scores": lambda *_: None,
-    "holdfast.certificates.voting.scikit_learn.check_distances": lambda *_: None,
-    "holdfast.certificates.voting.scikit_learn.fingerprint": lambda *_: None,
-    "holdfast.certificates.voting.reference._ask_model": lambda *_: None,
-    "holdfast.certificates.voting.reference._ask_labels": lambda *_: None,
-    "holdfast.certificates.witnesses.boundary._just_inside": lambda voter, reading, rows, bounds: (
+    "holdfast.base.affine._checked": lambda step, map_, n_in: map_,
+    "holdfast.certificates.readers._check_scores": lambda *_: None,
+    "holdfast.certificates.scikit_neighbors.check_distances": lambda *_: None,
+    "holdfast.certificates.scikit_neighbors.fingerprint": lambda *_: None,
+    "holdfast.certificates.scikit_neighbors._ask_model": lambda *_: None,
+    "holdfast.certificates.scikit_neighbors._ask_labels": lambda *_: None,
+    "holdfast.certificates.api._just_inside": lambda voter, reading, rows, bounds: (
         rows,
         np.zeros(len(rows), bool),
     ),
-    "holdfast.certificates.folding.front.Front._check": lambda *_: None,
-    "holdfast.models.base.VotingClassifier.validate": lambda self: None,
+    "holdfast.certificates.pipelines.Front._check": lambda *_: None,
+    "holdfast.models.classifiers.VotingClassifier.validate": lambda self: None,
 }
 
 

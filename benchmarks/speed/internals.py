@@ -15,9 +15,9 @@ from sklearn.preprocessing import StandardScaler, normalize
 
 from benchmarks.speed.problems import Problem, digits, rows7000, synthetic
 from holdfast import LMNN, Perturbation
+from holdfast.base.blocks import single_threaded_blas
 from holdfast.learn import Pull, Push, knn_triplets
 from holdfast.learn.objective import Objective
-from holdfast.numerics.threads import single_threaded_blas
 
 PL = Perturbation(tau=0.2, weight=20.0)
 

@@ -10,7 +10,7 @@ from sklearn.preprocessing import normalize
 
 from benchmarks.yang.sets import SETS, Facts, Raw, raw
 from benchmarks.yang.splits import Split, split
-from holdfast.numerics.threads import single_threaded_blas
+from holdfast.base.blocks import single_threaded_blas
 
 PREPROCESSING = ("paper", "honest")
 

@@ -18,13 +18,15 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:  # for type checkers and editors; the same names as in _NAMES, which a test checks
-    from holdfast.attacks.attack import attack as attack
-    from holdfast.audit.run import audit as audit
-    from holdfast.certificates.certify import certify as certify
+    from holdfast.auditing.run import audit as audit
+    from holdfast.certificates.api import attack as attack
+    from holdfast.certificates.api import certify as certify
     from holdfast.certificates.poisoning import poisoning_tolerance as poisoning_tolerance
     from holdfast.certificates.threat import Threat as Threat
     from holdfast.datasets import load_dataset as load_dataset
-    from holdfast.explanations.counterfactuals import counterfactuals as counterfactuals
+    from holdfast.explanations.api import counterfactuals as counterfactuals
+    from holdfast.files.model_file import load as load
+    from holdfast.files.model_file import save as save
     from holdfast.learn import LMNN as LMNN
     from holdfast.learn import SCML as SCML
     from holdfast.learn import CappedTraceLMNN as CappedTraceLMNN
@@ -41,29 +43,25 @@ if TYPE_CHECKING:  # for type checkers and editors; the same names as in _NAMES,
     from holdfast.models import CertifiedPrototypeClassifier as CertifiedPrototypeClassifier
     from holdfast.paper import AML as AML
     from holdfast.paper import DRIFT as DRIFT
-    from holdfast.persistence.load import load as load
-    from holdfast.persistence.save import save as save
-    from holdfast.search import RobustClassifierCV as RobustClassifierCV
+    from holdfast.selection import RobustClassifierCV as RobustClassifierCV
 
 __version__ = "0.1.0"
 
 _NAMES = {  # module: public names it defines
-    "attacks.attack": ["attack"],
-    "audit.run": ["audit"],
-    "certificates.certify": ["certify"],
+    "auditing.run": ["audit"],
+    "certificates.api": ["attack", "certify"],
     "certificates.poisoning": ["poisoning_tolerance"],
     "certificates.threat": ["Threat"],
     "datasets": ["load_dataset"],
-    "explanations.counterfactuals": ["counterfactuals"],
+    "explanations.api": ["counterfactuals"],
     "learn": [
         "LMNN", "SCML", "CappedTraceLMNN", "Euclidean", "FixedMetric", "LogDetLMNN", "MarginLVQ", "MultiPass",
         "Perturbation", "ProxyNCA", "Reduced", "SpectralNormLMNN",
     ],
     "models": ["CertifiedKNeighborsClassifier", "CertifiedPrototypeClassifier"],
     "paper": ["AML", "DRIFT"],
-    "persistence.load": ["load"],
-    "persistence.save": ["save"],
-    "search": ["RobustClassifierCV"],
+    "files.model_file": ["load", "save"],
+    "selection": ["RobustClassifierCV"],
 }  # fmt: skip
 _MODULE_OF = {name: module for module, names in _NAMES.items() for name in names}
 __all__ = sorted(_MODULE_OF)
@@ -74,9 +72,7 @@ if not TYPE_CHECKING:  # a type checker would take every name for one that exist
     def __getattr__(name: str) -> Any:
         """A public name, imported from its module, or a submodule."""
         if name in _MODULE_OF:
-            module = import_module(f"{__name__}.{_MODULE_OF[name]}")
-            is_package = _MODULE_OF[name].startswith(f"{name}.")  # holdfast.audit, which can be called
-            value = import_module(f"{__name__}.{name}") if is_package else getattr(module, name)
+            value = getattr(import_module(f"{__name__}.{_MODULE_OF[name]}"), name)
             globals()[name] = value  # the next use finds it without this function
             return value
         if not name.startswith("_") and find_spec(f"{__name__}.{name}") is not None:

@@ -20,10 +20,9 @@ import numpy as np
 import pandas as pd
 
 from holdfast import Threat, certify, load
-from holdfast.audit.tables import predict_table
-from holdfast.models.base import VotingClassifier
-from holdfast.persistence import ModelFileError
-from holdfast.persistence.archive import digest
+from holdfast.auditing.prepare import predict_table
+from holdfast.files.archive import ModelFileError, digest
+from holdfast.models.classifiers import VotingClassifier
 
 MEMORY = 2**30  # bytes beyond what the process has after the first predictions
 SECONDS = 30  # of one mutation, on a loaded machine; then SIGALRM ends the process

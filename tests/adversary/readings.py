@@ -17,7 +17,7 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from holdfast import CertifiedKNeighborsClassifier, save
-from holdfast.audit.prepare import fit_encoder, inspect
+from holdfast.auditing.prepare import fit_encoder, inspect
 from holdfast.datasets import ReadOptions, open_data
 from tests.adversary.tally import Tally
 from tests.cli.program import run

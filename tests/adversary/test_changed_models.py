@@ -9,8 +9,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import Normalizer
 
 from holdfast import CertifiedKNeighborsClassifier, Threat, certify
-from holdfast.certificates.voting import reference
-from holdfast.numerics.own_functions import numbers_of_functions
+from holdfast.base.inputs import numbers_of_functions
+from holdfast.certificates import scikit_neighbors as reference
 from tests.adversary.probes import near_boundary
 from tests.adversary.setups import quietly, sentence
 

@@ -41,9 +41,9 @@ from holdfast import (
     save,
 )
 from holdfast.datasets import TableEncoder
-from holdfast.persistence import ModelFileError
-from holdfast.persistence.allowed import SKLEARN_TYPES
-from holdfast.persistence.fitted import CHECKS
+from holdfast.files.archive import ModelFileError
+from holdfast.files.model_file import SKLEARN_TYPES
+from holdfast.files.parts import CHECKS
 from tests.adversary import model_files
 from tests.cli.program import run, start
 

@@ -15,15 +15,16 @@ import pytest
 from sklearn.pipeline import make_pipeline
 
 from holdfast import CertifiedKNeighborsClassifier, load, save
-from holdfast.audit import audit, summarise
-from holdfast.audit.new_rows import read_new_rows
-from holdfast.audit.tables import attack_table, certify_table, predict_table
-from holdfast.cli import bench
+from holdfast.auditing.prepare import attack_table, certify_table, predict_table
+from holdfast.auditing.result import summarise
+from holdfast.auditing.rows import read_new_rows
+from holdfast.auditing.run import audit
+from holdfast.base.text import printable
+from holdfast.cli import small as bench
 from holdfast.datasets import TableEncoder, open_data
-from holdfast.datasets.dataset import Dataset
-from holdfast.numerics.formatting import printable
+from holdfast.datasets.tables import Dataset
+from holdfast.report.html import write_report
 from holdfast.report.markdown import render_markdown
-from holdfast.report.write import write_report
 from tests.cli import program
 from tests.cli.program import ENVIRONMENT, PROGRAM
 

@@ -33,7 +33,7 @@ from holdfast import (
     poisoning_tolerance,
 )
 from holdfast.certificates import CertifiedAccuracy
-from holdfast.certificates.folding import fold
+from holdfast.certificates.pipelines import fold
 from tests.sizes import FULL
 
 NORMS = {"l2": 2, "linf": np.inf, "l1": 1, "ellipsoid": np.diag(np.linspace(0.5, 2.0, 13)) + 0.05}

@@ -12,7 +12,7 @@ import pytest
 
 from holdfast import Threat, attack, certify, counterfactuals
 from holdfast.certificates import dependence
-from holdfast.certificates.voting import voter_for
+from holdfast.certificates.readers import voter_for
 from tests.adversary.setups import sentence
 from tests.certificates.questions import models
 from tests.certificates.questions.truth import CLOSE, ROWS, Grid, Truth

@@ -6,14 +6,12 @@ import numpy as np
 import pytest
 
 from holdfast import CertifiedKNeighborsClassifier, FixedMetric, certify
+from holdfast._core.halfspace import Rounding
 from holdfast.certificates import L2, Budget, Ellipsoid, LInf, Moves, exact_1nn, exact_knn, knn_lower
-from holdfast.certificates.engines import nearby
-from holdfast.certificates.engines.nearby import from_nearby
-from holdfast.certificates.kernels.rounding import Rounding
-from holdfast.certificates.voting import voter_for
-from holdfast.certificates.witnesses.search import _opponents_in_input
-from holdfast.certificates.witnesses.segment import segment
-from holdfast.certificates.witnesses.walk import walk
+from holdfast.certificates.engines import neighbors as nearby
+from holdfast.certificates.engines.neighbors import from_nearby
+from holdfast.certificates.readers import voter_for
+from holdfast.certificates.witnesses import _opponents_in_input, segment, walk
 from tests.certificates.brute_force import make_problem, votes
 
 

@@ -9,11 +9,11 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from holdfast import CertifiedKNeighborsClassifier, certify
+from holdfast.base.blocks import product_by_rows
 from holdfast.certificates.moves import Moves
 from holdfast.certificates.norms import L1, L2, Ellipsoid, LInf
-from holdfast.certificates.voting import voter_for
-from holdfast.certificates.witnesses.check import _rounding_safe
-from holdfast.numerics.sums import product_by_rows
+from holdfast.certificates.readers import voter_for
+from holdfast.certificates.witnesses import _rounding_safe
 
 
 @pytest.mark.parametrize("norm", [L2(), L1(), LInf(), Ellipsoid(np.eye(5) + 0.3)])

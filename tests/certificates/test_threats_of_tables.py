@@ -7,7 +7,7 @@ import pytest
 from sklearn.base import clone
 
 from holdfast import Threat, attack, certify
-from holdfast.certificates.voting import voter_for
+from holdfast.certificates.readers import voter_for
 from tests.certificates.tables import MODELS, NAMES, THREATS, make_table, truth
 from tests.sizes import every_pair
 

@@ -16,9 +16,10 @@ import pandas as pd
 import pytest
 from sklearn.datasets import load_iris
 
-from holdfast.cli import app, common
-from holdfast.cli.terminal import Warnings
-from holdfast.numerics.compiling import NOTICE
+from holdfast._core.compiling import NOTICE
+from holdfast.cli import app
+from holdfast.cli import options as common
+from holdfast.cli.options import Warnings
 from tests.cli.program import ENVIRONMENT, PROGRAM, run, start
 
 

@@ -4,31 +4,32 @@ The review ran some 60 tables and the API of every day. Its trials by section, a
 alone is of this file):
 
 1.1 every quick-start command, `make demo`, `make docs`: tests/docs/test_pages.py, tests/examples, .ci/run
-1.2 the first run says that it compiles: tests/numerics/test_compiling.py;
+1.2 the first run says that it compiles: tests/_core/test_compiling.py;
     cli/test_cli.py::test_signs_of_life_without_a_terminal
 1.3 what half a standard deviation means: test_a_distance_is_explained_as_the_quick_start_does
 1.4 missing words are told: test_notes_and_verdict
 1.5 the example of `bench`: adversary/test_tables.py::test_bench_takes_the_options_of_its_help
 1.6 `--help` in full sentences: test_help_is_not_cut_off
-2.1 German CSV: audit/test_candidates.py::test_german_lab_file, datasets/test_formats.py
+2.1 German CSV: auditing/test_candidates.py::test_german_lab_file, datasets/test_formats.py
 2.2 thousands, currencies, percents: datasets/test_formats.py, datasets/test_checks.py (income, rate)
 2.3 latin-1, UTF-16: datasets/test_formats.py::test_encodings_are_found
 2.4 BOM, tsv, Parquet types, quoted newlines, HTML in names: datasets/test_table.py, test_strange_but_right_tables
 2.5 gz, zip, feather, xlsx, pkl, JSON on one line: datasets/test_formats.py
-2.6 imbalance 1:200: audit/test_candidates.py::test_a_rare_class_that_nobody_finds_is_said
-2.7 majority and plain k-NN beside every number: cli/test_cli.py::test_audit, audit/test_verdict.py
-2.8 birthwt, chile, heating: verdicts: audit/test_verdict.py
+2.6 imbalance 1:200: auditing/test_candidates.py::test_a_rare_class_that_nobody_finds_is_said
+2.7 majority and plain k-NN beside every number: cli/test_cli.py::test_audit, auditing/test_verdict.py
+2.8 birthwt, chile, heating: verdicts: auditing/test_verdict.py
 2.9 1e9 ± 1e-3; 1e30; scales from 1e-200 to 1e150: datasets/test_checks.py (offset, huge, vast)
-2.10 a leak; radii beyond the data: datasets/test_checks.py, audit/test_candidates.py::test_everything_frozen_…
+2.10 a leak; radii beyond the data: datasets/test_checks.py, auditing/test_candidates.py::test_everything_frozen_…
 2.11 duplicates, identifiers, `Unnamed: 0`, unique words: datasets/test_checks.py
 2.12 binary and integer columns: datasets/test_checks.py (smoker, grade), test_whole_numbers_are_told_as_such
 2.13 dates, several problems at once: datasets/test_checks.py, cli/test_cli.py::test_a_look_at_the_data
 2.14 small classes: datasets/test_checks.py::test_repairs
 2.15 42 raw warnings: test_no_raw_warnings, cli/test_cli.py::test_warnings_are_one_note
 2.16 more columns than rows: a coin toss: test_a_coin_toss_in_many_columns,
-    audit/test_candidates.py::test_a_coin_toss_is_remarked
+    auditing/test_candidates.py::test_a_coin_toss_is_remarked
 2.17 refusals that were good: cli/test_cli.py::test_every_kind_of_bad_input, datasets/test_table.py
-2.18 large tables, 50 classes: audit/test_run.py::test_large_data_are_thinned, audit/test_summary.py::test_bounded_…
+2.18 large tables, 50 classes: auditing/test_run.py::test_large_data_are_thinned,
+    auditing/test_summary.py::test_bounded_…
 2.19 the same result from the same seed:
     adversary/test_tables.py::test_an_audit_depends_on_nothing_but_data_and_seed
 2.20 the p-value at the terminal: test_notes_and_verdict
@@ -36,7 +37,7 @@ alone is of this file):
 3.2 out of distribution: test_rows_unlike_the_data_are_flagged
 3.3 missing, extra, reordered columns; a word among numbers: adversary/test_tables.py, test_a_word_among_new_numbers
 3.4 ids, row numbers, vote shares: cli/test_cli.py::test_predict, test_streams;
-    audit/test_candidates.py::test_rows_keep_…
+    auditing/test_candidates.py::test_rows_keep_…
 3.5 streams, a reader that goes away, Ctrl-C: cli/test_cli.py
 3.6 certifying the training rows: test_training_rows_are_noticed
 4.1 columns in another order, a wrong reference: adversary/test_columns.py, adversary/test_reference.py
@@ -48,13 +49,13 @@ alone is of this file):
 4.6 `frozen=` by name: test_python_of_every_day
 4.7 `audit(df, "y")` in a notebook: test_python_of_every_day
 4.8 certified accuracy of scikit-learn's k-NN as a score: test_python_of_every_day
-4.9 index of a frame, nullable labels, polars: test_python_of_every_day, numerics/test_frames.py
+4.9 index of a frame, nullable labels, polars: test_python_of_every_day, base/test_frames.py
 4.10 `kneighbors` (scikit-learn's k-NN takes no `sample_weight`, nor does ours): test_who_voted
 5.1 print headings, captions on a phone, theme, class table: report/test_browser.py
 5.2 what columns do, not the diagonal of M: test_weights_of_columns_are_what_they_do
 5.3 columns are counted as in the table: test_notes_and_verdict
 5.4 terms explained: report/test_html.py
-5.5 impossible values in moves: doctests of audit/changes.py, test_whole_numbers_are_told_as_such
+5.5 impossible values in moves: doctests of auditing/sections.py, test_whole_numbers_are_told_as_such
 5.6 confusion matrix, subgroups, neighbours, row ids: test_the_report_has_what_was_missing
 """
 
@@ -71,7 +72,7 @@ from sklearn.preprocessing import StandardScaler
 
 import holdfast
 from holdfast import CertifiedKNeighborsClassifier, certify
-from holdfast.certificates.scoring import CertifiedAccuracy
+from holdfast.certificates.api import CertifiedAccuracy
 from holdfast.datasets import read_table
 from tests.cli.program import run
 

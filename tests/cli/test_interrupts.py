@@ -5,7 +5,7 @@ import signal
 
 import pytest
 
-from holdfast.cli.interrupts import remembered
+from holdfast.cli.options import remembered
 
 
 def test_a_ctrl_c_that_was_swallowed_is_raised_again_at_the_next_report():

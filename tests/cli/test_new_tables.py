@@ -12,8 +12,9 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, StandardScaler
 
-from holdfast import CertifiedKNeighborsClassifier, files, load, save
-from holdfast.cli.common import write_frame
+from holdfast import CertifiedKNeighborsClassifier, load, save
+from holdfast.base import disk as files
+from holdfast.cli.options import write_frame
 from holdfast.datasets import TableEncoder
 from tests.cli.program import ENVIRONMENT, PROGRAM, run
 

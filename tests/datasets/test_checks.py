@@ -6,7 +6,7 @@ import pytest
 
 from holdfast.datasets import open_data
 from holdfast.datasets.checks import CHECKS, Finding, Repairs, check_dataset, describe, refuse_fatal, repair
-from holdfast.datasets.dates import to_days
+from holdfast.datasets.columns import to_days
 
 N = 120
 

@@ -123,7 +123,7 @@ def test_compressed_feather_and_others(tmp_path):
 
 def test_excel_names_its_extra_or_is_read(tmp_path, monkeypatch):
     write(tmp_path / "t.xlsx", b"PK\x03\x04 no workbook")
-    monkeypatch.setattr("holdfast.datasets.formats.excel.find_spec", lambda name: None)
+    monkeypatch.setattr("holdfast.datasets.formats.find_spec", lambda name: None)
     with pytest.raises(ImportError, match=r"save it as CSV.*holdfast\[excel\]"):
         read_rows(tmp_path / "t.xlsx")
 

@@ -11,11 +11,10 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from holdfast import CertifiedKNeighborsClassifier, load, save
-from holdfast.audit.prepare import fit_encoder, inspect
-from holdfast.audit.tables import read_table_for
+from holdfast.auditing.prepare import fit_encoder, inspect, read_table_for
 from holdfast.datasets import Reading, ReadOptions, TableEncoder, open_data, read_table
-from holdfast.datasets.formats import text
-from holdfast.datasets.formats.number_words import parse
+from holdfast.datasets import formats as text
+from holdfast.datasets.formats import parse
 from tests.adversary.readings import DATES, GAP, ROWS, Spelling, table, write
 from tests.cli.program import run
 from tests.sizes import FULL

@@ -3,7 +3,8 @@ import pandas as pd
 import pytest
 
 from holdfast.datasets import TableEncoder, open_data, read_rows, read_table
-from holdfast.datasets.formats import source, text
+from holdfast.datasets import formats as source
+from holdfast.datasets import formats as text
 
 
 def write(path, text):

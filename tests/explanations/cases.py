@@ -25,7 +25,7 @@ from holdfast import (
     certify,
     counterfactuals,
 )
-from holdfast.explanations.text import as_given
+from holdfast.explanations.result import as_given
 
 MODELS = {
     "knn1": lambda: CertifiedKNeighborsClassifier(Euclidean(), n_neighbors=1),

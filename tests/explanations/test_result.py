@@ -10,8 +10,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from holdfast import CertifiedKNeighborsClassifier, Euclidean, Threat, counterfactuals, save
-from holdfast.explanations.digits import shorten
-from holdfast.explanations.relabelled import IsClass
+from holdfast.explanations.question import IsClass
+from holdfast.explanations.search import shorten
 
 RNG = np.random.default_rng(0)
 PEOPLE = pd.DataFrame(

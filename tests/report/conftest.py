@@ -1,4 +1,4 @@
 """The audits that reports are made from."""
 
-from tests.audit.conftest import audit_result as audit_result
-from tests.audit.conftest import hostile as hostile
+from tests.auditing.conftest import audit_result as audit_result
+from tests.auditing.conftest import hostile as hostile

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.audit.explained import explain_rows
+from holdfast.auditing.explain import explain_rows
 from holdfast.report import write_report
-from tests.audit.conftest import IMG, SCRIPT
+from tests.auditing.conftest import IMG, SCRIPT
 
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking"]
 FLAGS += ["--disable-component-update", "--disable-sync"]

@@ -8,7 +8,7 @@ from itertools import pairwise
 import pytest
 
 from holdfast.report import render_html, render_markdown, summarise, write_report
-from tests.audit.conftest import IMG, SCRIPT
+from tests.auditing.conftest import IMG, SCRIPT
 
 VOID = {"meta", "link", "input", "br", "img"}
 
@@ -130,7 +130,7 @@ def test_written_whole_and_made_again_from_json(audit_result, tmp_path):
 
 
 def test_a_failure_leaves_nothing(audit_result, tmp_path, monkeypatch):
-    import holdfast.report.write as write
+    import holdfast.report.html as write
 
     def interrupted(summary):
         raise KeyboardInterrupt

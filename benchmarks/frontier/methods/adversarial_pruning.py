@@ -1,8 +1,7 @@
 """Adversarial pruning (Yang et al. 2020): one or three neighbours under the Euclidean distance, on pruned rows."""
 
 from holdfast import Euclidean, RobustClassifierCV
-from holdfast.search.families import Facts, Family, Recipe
-from holdfast.search.families.base import neighbor_heads
+from holdfast.selection.families import Facts, Family, Recipe, neighbor_heads
 
 
 class Pruned(Family):

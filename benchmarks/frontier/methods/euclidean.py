@@ -1,8 +1,7 @@
 """Neighbours under the Euclidean distance, k chosen by certified accuracy."""
 
 from holdfast import Euclidean, RobustClassifierCV
-from holdfast.search.families import Facts, Family, Recipe
-from holdfast.search.families.base import neighbor_heads
+from holdfast.selection.families import Facts, Family, Recipe, neighbor_heads
 
 
 class KNeighbors(Family):

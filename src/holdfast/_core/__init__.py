@@ -1,1 +1,1 @@
-"""Compiled kernels: what runs for each row and each pair."""
+"""Compiled functions and their state: arrays in, arrays out."""

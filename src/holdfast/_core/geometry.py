@@ -7,7 +7,7 @@ fast), but NaN and infinity keep their meaning.
 
 import numpy as np
 
-from holdfast.numerics.compile import FAST, NONE, ZERO, entry, inner
+from holdfast._core.compiling import FAST, NONE, ZERO, entry, inner
 
 _CHUNK = 16  # columns that are skipped together if none of them is near enough
 

@@ -1,1 +1,1 @@
-"""What every floor stands on: exact neighbour search, collections of rows."""
+"""What every floor stands on: blocks of work, checks of inputs, files, text."""

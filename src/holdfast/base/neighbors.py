@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from holdfast._core.geometry import rank_rows, scan, squared_distances
-from holdfast.numerics.threads import Workers, n_threads, single_threaded_blas
+from holdfast.base.blocks import Workers, n_threads, single_threaded_blas
 
 _TILE_ROWS, _TILE_COLUMNS = 256, 1024  # one tile of distances: 1 MB a thread, in single precision
 _SPARE = 4  # neighbours found beyond those wanted, because tiles of distances round

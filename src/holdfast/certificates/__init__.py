@@ -1,13 +1,13 @@
 """Certified bounds on the smallest move of an input that changes a prediction.
 
-:func:`certify` is the front door. Behind it: a model becomes a vote (``voting``), steps before it are rewritten into
-the user's columns (``folding``), a :class:`Threat` says which moves are possible, and an engine (``engines``) finds the
-smallest of them that changes the vote, or a bound on it. ``kernels`` has the compiled loops.
+:func:`certify` is the front door (``api``). Behind it: a model is read as a vote (``readers``, ``vote``), the steps
+before it become one map of the user's columns (``pipelines``, ``columns``), a :class:`Threat` says which moves are
+possible, and an engine (``engines``) finds the smallest of them that changes the vote, or a bound on it.
 """
 
+from holdfast.certificates.api import CertifiedAccuracy as CertifiedAccuracy
+from holdfast.certificates.api import certify as certify
 from holdfast.certificates.certificate import Certificate as Certificate
-from holdfast.certificates.certify import certify as certify
-from holdfast.certificates.coordinates import MoveCoordinates as MoveCoordinates
 from holdfast.certificates.engines import ENGINES as ENGINES
 from holdfast.certificates.engines import Engine as Engine
 from holdfast.certificates.engines import choose as choose
@@ -21,12 +21,14 @@ from holdfast.certificates.norms import L1 as L1
 from holdfast.certificates.norms import L2 as L2
 from holdfast.certificates.norms import Ellipsoid as Ellipsoid
 from holdfast.certificates.norms import LInf as LInf
+from holdfast.certificates.norms import MoveCoordinates as MoveCoordinates
 from holdfast.certificates.norms import Norm as Norm
 from holdfast.certificates.poisoning import poisoning_tolerance as poisoning_tolerance
-from holdfast.certificates.problems import Bounds as Bounds
-from holdfast.certificates.problems import Budget as Budget
-from holdfast.certificates.problems import LinearProblem as LinearProblem
-from holdfast.certificates.problems import NeighborProblem as NeighborProblem
-from holdfast.certificates.problems import Problem as Problem
-from holdfast.certificates.scoring import CertifiedAccuracy as CertifiedAccuracy
+from holdfast.certificates.questions import Bounds as Bounds
+from holdfast.certificates.questions import Budget as Budget
+from holdfast.certificates.questions import LinearProblem as LinearProblem
+from holdfast.certificates.questions import NeighborProblem as NeighborProblem
+from holdfast.certificates.questions import Problem as Problem
+from holdfast.certificates.readers import voter_for as voter_for
 from holdfast.certificates.threat import Threat as Threat
+from holdfast.certificates.vote import Voter as Voter

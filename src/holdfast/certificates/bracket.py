@@ -5,15 +5,15 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from holdfast.certificates.effort import Effort as Effort
+from holdfast.base.blocks import n_threads, single_threaded_blas
 from holdfast.certificates.engines import choose, solve
-from holdfast.certificates.folding.normalizer import radii_before_normalizer
+from holdfast.certificates.monotone import warped_bounds
 from holdfast.certificates.moves import Moves
-from holdfast.certificates.problems import Bounds, Problem
-from holdfast.certificates.voting import NeighborVoter, Voter
-from holdfast.certificates.warped import warped_bounds
-from holdfast.certificates.witnesses.search import find_witnesses
-from holdfast.numerics.threads import n_threads, single_threaded_blas
+from holdfast.certificates.questions import Bounds, Problem
+from holdfast.certificates.questions import Effort as Effort
+from holdfast.certificates.sphere import radii_before_normalizer
+from holdfast.certificates.vote import NeighborVoter, Voter
+from holdfast.certificates.witnesses import find_witnesses
 
 _BLOCK = 256  # rows between two reports of progress; four times as many if there are many reference points
 _SECONDS = 1  # between two reports, if every row takes all of its budget; but no fewer rows than _FEWEST
@@ -53,7 +53,7 @@ def bracket(
     """Bound every row from below and look for witnesses, block by block.
 
     Categories do not change here, and the lower bounds let features that are whole numbers take any value:
-    :mod:`holdfast.certificates.enumeration` handles both.
+    :mod:`holdfast.certificates.discrete` handles both.
 
     Parameters
     ----------

@@ -5,14 +5,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from holdfast.base.text import percent
+from holdfast.certificates.api import certify
 from holdfast.certificates.certificate import Certificate
-from holdfast.certificates.certify import certify
-from holdfast.certificates.threat import Threat, checked_threat
-from holdfast.certificates.threat_encoding import read_for
-from holdfast.certificates.threat_words import TRAINING
-from holdfast.certificates.training_rows import fitted_threat
-from holdfast.certificates.voting import voter_for
-from holdfast.numerics.formatting import percent
+from holdfast.certificates.readers import voter_for
+from holdfast.certificates.threat import Threat, checked_threat, read_for
+from holdfast.certificates.threat_names import fitted_threat
+from holdfast.certificates.threat_text import TRAINING
 
 
 @dataclass(frozen=True)

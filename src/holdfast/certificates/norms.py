@@ -1,4 +1,4 @@
-"""Norms that measure moves, each with its dual, its coordinates, its box and its linear program."""
+"""How moves are measured: norms, their duals, and moves as vectors that kernels can work with."""
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
@@ -6,12 +6,37 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg import cholesky, solve_triangular
 
-from holdfast.certificates.coordinates import MoveCoordinates
-from holdfast.certificates.kernels.halfspace import EUCLIDEAN, MAX, SUM, box_distance
-from holdfast.certificates.kernels.linear import boxed_rows
+from holdfast._core.halfspace import EUCLIDEAN, MAX, SUM, box_distance, boxed_rows
+from holdfast.base.blocks import product_by_rows
 from holdfast.certificates.programs import Shortest, least_distance, min_largest, min_sum
 from holdfast.learn.margins import check_shape
-from holdfast.numerics.sums import product_by_rows
+
+
+@dataclass(frozen=True)
+class MoveCoordinates:
+    """``Tδ = G z`` and ``δ = to_input · z``: the moves δ of a norm, written as vectors z.
+
+    A halfspace "l is no farther than j" is ``(v_l − v_j) · z ≥ f_lj / 2`` with the rows ``v = Gᵀu``, and
+    the dual length of ``v_l − v_j`` is that of ``a_lj = Tᵀ(u_l − u_j)``: for the quadratic norms
+    ``‖v_l − v_j‖² = (u_l − u_j)ᵀ K (u_l − u_j)``, ``K = T A0⁻¹ Tᵀ``, in rank(T) coordinates.
+
+    Attributes
+    ----------
+    G : ndarray of shape (r, s)
+    to_input : ndarray of shape (n_free, s)
+    lipschitz : float
+        ``t`` with ``‖a_lj‖* ≤ t ‖u_l − u_j‖₂``, as small as is known, the error of the map included.
+    growth : float
+        ``‖ |T| |δ| ‖₂ ≤ growth · ‖δ‖``: how fast the numbers behind a query grow, for rounding errors.
+    map_error : float
+        Bound on the error of ``Gᵀ`` as a map, beyond ordinary rounding.
+    """
+
+    G: np.ndarray
+    to_input: np.ndarray
+    lipschitz: float
+    growth: float
+    map_error: float
 
 
 class Norm(ABC):

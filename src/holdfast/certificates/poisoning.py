@@ -3,7 +3,8 @@
 import numpy as np
 
 from holdfast.base.neighbors import nearest
-from holdfast.certificates.voting import NeighborVoter, neighbor_voter_for
+from holdfast.certificates.readers import neighbor_voter_for
+from holdfast.certificates.vote import NeighborVoter
 
 # Squared distances that differ by less than this share of the squared magnitudes behind them count as equal: another
 # implementation, or another order of summation, may rank them otherwise. Far above what rounding can do (1e-16 times

@@ -9,7 +9,7 @@ def main() -> None:
     import sys
     from importlib.util import find_spec
 
-    from holdfast.cli.interrupts import INTERRUPTED, stops_at_once
+    from holdfast.cli.options import INTERRUPTED, stops_at_once
 
     try:
         with stops_at_once():

@@ -6,14 +6,12 @@ import typer
 
 from holdfast.cli.attack import attack_command
 from holdfast.cli.audit import audit_command
-from holdfast.cli.bench import bench_command
 from holdfast.cli.certify import certify_command
-from holdfast.cli.datasets import datasets_command
 from holdfast.cli.explain import explain_command
 from holdfast.cli.fit import fit_command
+from holdfast.cli.options import print_usage_error
 from holdfast.cli.predict import predict_command
-from holdfast.cli.report import report_command
-from holdfast.cli.terminal import print_usage_error
+from holdfast.cli.small import bench_command, datasets_command, report_command
 
 app = typer.Typer(
     help="Learn distances that hold: robust nearest-neighbour models, and a certificate of every prediction.",

@@ -1,9 +1,8 @@
 """``holdfast attack``: the shortest move found that changes each answer."""
 
-from holdfast.cli import common
-from holdfast.cli.interrupts import stops_at_once
+from holdfast.cli import options as common
+from holdfast.cli.options import print_json, print_line, print_notes, stops_at_once
 from holdfast.cli.predict import Model, Out, Rows
-from holdfast.cli.terminal import print_json, print_line, print_notes
 
 _SHOWN = 10  # rows printed
 
@@ -40,13 +39,13 @@ def attack_command(
         import numpy as np
         from pandas import DataFrame
 
-        from holdfast.attacks.attack import attack
-        from holdfast.audit.new_rows import how_read, split_encoder
-        from holdfast.audit.tables import attack_table, matrix_names, read_table_for
+        from holdfast.auditing.prepare import attack_table, matrix_names, read_table_for
+        from holdfast.auditing.rows import how_read, split_encoder
+        from holdfast.base.inputs import with_names
+        from holdfast.certificates.api import attack
         from holdfast.datasets import ReadOptions
-        from holdfast.datasets.dates import day_as_date
-        from holdfast.numerics.frames import with_names
-        from holdfast.persistence import load
+        from holdfast.datasets.columns import day_as_date
+        from holdfast.files.model_file import load
 
     common.check_file(out, force)
     loaded = load(model)
@@ -101,10 +100,10 @@ def _print_attack(model, rows, result, names: list[str], changed: float, radius:
     """Print the share of changed answers, and the moves that change the easiest ones."""
     import numpy as np
 
-    from holdfast.audit.changes import cell_changes, sentence
-    from holdfast.audit.new_rows import split_encoder
-    from holdfast.certificates.training_rows import deviations
-    from holdfast.numerics.formatting import percent
+    from holdfast.auditing.rows import split_encoder
+    from holdfast.auditing.sections import cell_changes, sentence
+    from holdfast.base.text import percent
+    from holdfast.certificates.threat_names import deviations
 
     print_line(f"{percent(changed)} of {len(rows):,} answers were changed by a move of up to {radius:g}.")
     print_line("The easiest to change:")

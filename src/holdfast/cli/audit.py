@@ -5,9 +5,8 @@ from typing import Annotated
 
 import typer
 
-from holdfast.cli import common
-from holdfast.cli.interrupts import stops_at_once
-from holdfast.cli.terminal import print_json, print_line, print_notes, print_table
+from holdfast.cli import options as common
+from holdfast.cli.options import print_json, print_line, print_notes, print_table, stops_at_once
 
 
 @common.reports_errors
@@ -97,14 +96,13 @@ def audit_command(
         holdfast audit --model patients.holdfast new.csv --target diagnosis
     """
     with stops_at_once():
-        from holdfast.audit.new_rows import how_read
-        from holdfast.audit.run import audit
-        from holdfast.audit.summary import summarise
-        from holdfast.audit.write import check_free, write_audit
+        from holdfast.auditing.result import check_free, summarise, write_audit
+        from holdfast.auditing.rows import how_read
+        from holdfast.auditing.run import audit
         from holdfast.certificates.threat import Threat
         from holdfast.datasets import ReadOptions, open_data
         from holdfast.datasets.checks import Repairs
-        from holdfast.persistence import load
+        from holdfast.files.model_file import load
 
     stem = "table" if data == common.STANDARD_STREAM else Path(data).name.removesuffix(".gz").rsplit(".", 1)[0]
     folder = out if out is not None else Path(f"{stem}-audit")
@@ -163,8 +161,7 @@ def audit_command(
 
 def _print_check(dataset, categorical, dates, repairs, json: bool) -> None:
     """Print what is remarkable about a table."""
-    from holdfast.datasets.checks import check_dataset, describe, repair
-    from holdfast.datasets.checks.finding import all_flags
+    from holdfast.datasets.checks import all_flags, check_dataset, describe, repair
 
     dataset = repair(dataset, repairs)
     findings = check_dataset(dataset, categorical, dates)
@@ -185,7 +182,7 @@ def _print_check(dataset, categorical, dates, repairs, json: bool) -> None:
 
 def _print_result(result, summary: dict, paths: dict[str, Path]) -> None:
     """Print the comparison, the verdict with its reasons, the notes and the files."""
-    from holdfast.numerics.formatting import percent
+    from holdfast.base.text import percent
 
     data, radius, extent = summary["data"], result.radius, result.extent
     trained = f"{data['n_train']:,} training rows, " if data["n_train"] else ""

@@ -4,10 +4,9 @@ from typing import Annotated
 
 import typer
 
-from holdfast.cli import common
-from holdfast.cli.interrupts import stops_at_once
+from holdfast.cli import options as common
+from holdfast.cli.options import print_error, print_json, print_line, print_notes, print_table, stops_at_once
 from holdfast.cli.predict import Model, Out, Rows
-from holdfast.cli.terminal import print_error, print_json, print_line, print_notes, print_table
 
 _SHOWN = 10  # rows printed
 
@@ -42,13 +41,13 @@ def certify_command(
         holdfast certify loans.holdfast new.csv --threat applicants.toml --radius 1
     """
     with stops_at_once():
-        from holdfast.audit.new_rows import split_encoder
-        from holdfast.audit.tables import certify_table, data_notes, match_labels, read_table_for, vote_share
-        from holdfast.certificates.certify import certify
+        from holdfast.auditing.prepare import certify_table, data_notes, match_labels, read_table_for, vote_share
+        from holdfast.auditing.rows import split_encoder
+        from holdfast.base.inputs import with_names
+        from holdfast.base.text import percent
+        from holdfast.certificates.api import certify
         from holdfast.datasets import ReadOptions
-        from holdfast.numerics.formatting import percent
-        from holdfast.numerics.frames import with_names
-        from holdfast.persistence import load
+        from holdfast.files.model_file import load
 
     common.check_file(out, force)
     loaded = load(model)

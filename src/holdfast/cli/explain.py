@@ -5,10 +5,9 @@ from typing import Annotated
 
 import typer
 
-from holdfast.cli import common
-from holdfast.cli.interrupts import stops_at_once
+from holdfast.cli import options as common
+from holdfast.cli.options import print_json, print_line, print_notes, stops_at_once
 from holdfast.cli.predict import Model, Out, Rows
-from holdfast.cli.terminal import print_json, print_line, print_notes
 
 _SHOWN = 10  # rows printed
 
@@ -54,15 +53,15 @@ def explain_command(
     with stops_at_once():
         from dataclasses import replace
 
-        from holdfast.audit.new_rows import split_encoder
-        from holdfast.audit.table_columns import in_table_columns
-        from holdfast.audit.tables import matrix_names, read_table_for
+        from holdfast.auditing.allowed_moves import in_table_columns
+        from holdfast.auditing.prepare import matrix_names, read_table_for
+        from holdfast.auditing.rows import split_encoder
+        from holdfast.base.inputs import with_names
         from holdfast.datasets import ReadOptions
-        from holdfast.datasets.table import row_names
+        from holdfast.datasets.tables import row_names
         from holdfast.explanations import counterfactuals
-        from holdfast.explanations.entry import entry_data
-        from holdfast.numerics.frames import with_names
-        from holdfast.persistence import load
+        from holdfast.explanations.result import entry_data
+        from holdfast.files.model_file import load
 
     common.check_file(out, force)
     loaded = load(model)
@@ -104,7 +103,7 @@ def explain_command(
 
 def _entry(fields: dict, row: int, ids, whole: list[str]) -> dict:
     """One answer with the number of its row in the table, its name, if it has one, and what was held whole."""
-    from holdfast.numerics.formatting import short_name
+    from holdfast.base.text import short_name
 
     named = {} if ids is None else {"id": ids[row]}
     if whole and fields["size"] and fields["status"] != "already":
@@ -128,9 +127,9 @@ def _threat(model, path: Path | None, names: list[str], frame, held: list[str]):
     """
     import numpy as np
 
-    from holdfast.audit.new_rows import split_encoder
+    from holdfast.auditing.rows import split_encoder
     from holdfast.certificates.threat import Threat
-    from holdfast.certificates.training_rows import deviations
+    from holdfast.certificates.threat_names import deviations
 
     encoder, inner = split_encoder(model)
     if encoder is not None and hasattr(encoder, "reading_"):

@@ -5,9 +5,8 @@ from typing import Annotated
 
 import typer
 
-from holdfast.cli import common
-from holdfast.cli.interrupts import stops_at_once
-from holdfast.cli.terminal import print_json, print_line, print_notes
+from holdfast.cli import options as common
+from holdfast.cli.options import print_json, print_line, print_notes, stops_at_once
 
 
 @common.reports_errors
@@ -50,11 +49,11 @@ def fit_command(
         holdfast fit patients.csv --target diagnosis --out patients.holdfast --tune none
     """
     with stops_at_once():
-        from holdfast.audit.train import train
-        from holdfast.audit.tune import label
+        from holdfast.auditing.candidates import label
+        from holdfast.auditing.run import train
         from holdfast.datasets import ReadOptions, open_data
         from holdfast.datasets.checks import Repairs
-        from holdfast.persistence import save
+        from holdfast.files.model_file import save
 
     common.check_file(out, force)
     options = ReadOptions(encoding, decimal, thousands, tuple(missing or ()))

@@ -5,9 +5,8 @@ from typing import Annotated
 
 import typer
 
-from holdfast.cli import common
-from holdfast.cli.interrupts import stops_at_once
-from holdfast.cli.terminal import print_json, print_line, print_lines, print_notes
+from holdfast.cli import options as common
+from holdfast.cli.options import print_json, print_line, print_lines, print_notes, stops_at_once
 
 Model = Annotated[Path, typer.Argument(help="A model file, from `holdfast fit` or `holdfast audit`.")]
 Rows = Annotated[
@@ -52,9 +51,9 @@ def predict_command(
     with stops_at_once():
         from pandas import DataFrame
 
-        from holdfast.audit.tables import predict_table, read_table_for, vote_share
+        from holdfast.auditing.prepare import predict_table, read_table_for, vote_share
         from holdfast.datasets import ReadOptions
-        from holdfast.persistence import load
+        from holdfast.files.model_file import load
 
     common.check_file(out, force)
     loaded = load(model)

@@ -7,20 +7,24 @@ import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from holdfast.datasets.checks.categories import MAX_CATEGORIES
+from holdfast.datasets.checks import MAX_CATEGORIES
 from holdfast.datasets.columns import (
     MISSING,
+    Days,
+    Reading,
+    UnknownValues,
     as_columns,
+    date_order,
+    describe_all,
     far_days,
     finite_numbers,
     is_number,
     numbers_of,
+    to_days,
     unknown_categories,
+    with_gaps,
     words_of,
 )
-from holdfast.datasets.dates import date_order, to_days
-from holdfast.datasets.reading import Days, Reading, with_gaps
-from holdfast.datasets.unknown_values import UnknownValues, describe_all
 
 _KINDS = ("categories", "dates")
 

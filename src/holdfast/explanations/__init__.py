@@ -5,5 +5,5 @@ and bounds them from below, by the certificates and by programs over a ``polyhed
 :class:`Counterfactuals` is the result.
 """
 
-from holdfast.explanations.counterfactuals import counterfactuals as counterfactuals
+from holdfast.explanations.api import counterfactuals as counterfactuals
 from holdfast.explanations.result import Counterfactuals as Counterfactuals

@@ -1,18 +1,181 @@
-"""The closest answer of every row, and a bound on how close any answer can be."""
+"""The search for the closest row with another answer: bounds, places to try, shorter digits."""
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from holdfast.certificates.bracket import Bracket
 from holdfast.certificates.certificate import meet
-from holdfast.certificates.voting import DistanceVoter, LinearVoter, NeighborVoter
-from holdfast.explanations.cells import in_cell
-from holdfast.explanations.linear_targets import largest_score
-from holdfast.explanations.one_class import WithoutMajority, with_majority
-from holdfast.explanations.places import places, walk
-from holdfast.explanations.question import ANY, Question
-from holdfast.explanations.relabelled import against_the_rest
+from holdfast.certificates.readers import LinearVoter
+from holdfast.certificates.scikit_neighbors import DistanceVoter
+from holdfast.certificates.vote import NeighborVoter
+from holdfast.explanations.question import (
+    ANY,
+    Question,
+    WithoutMajority,
+    against_the_rest,
+    in_cell,
+    largest_score,
+    with_majority,
+)
+
+_HALVINGS = 30  # of a segment: to 1e-9 of its length
+_FEW_HALVINGS = 7  # to 1 %
+_BEYOND = 1e-9  # how far beyond the boundary, relative to the move
+
+
+def places(
+    question: Question, rows: np.ndarray, aims: np.ndarray, reference: np.ndarray | None, count: int
+) -> Iterator[np.ndarray]:
+    """Possible inputs near the ``count`` nearest data of the class ``aims`` of each row, nearest first; NaN for none.
+
+    These are reference rows that the model gives this class; without reference rows, the inputs of least size
+    that reach the points which vote for it.
+    """
+    voter, moves = question.voter, question.moves
+    inputs = np.full((count, *rows.shape), np.nan)
+    unit = 1.0 if moves.unit is None else moves.unit
+    known = None if reference is None else voter.predict(reference)
+    for aim in np.unique(aims):
+        at = np.flatnonzero(aims == aim)
+        if reference is not None:
+            candidates = reference[known == aim]
+            if not len(candidates):
+                continue
+            for t in at:
+                moved = moves.enforce(candidates, np.broadcast_to(rows[t], candidates.shape))
+                # Where frozen features stay, the nearest of the data is not the data any more: by the size of the move.
+                order = np.argsort((((moved - rows[t]) / unit) ** 2).sum(axis=1), kind="stable")[:count]
+                inputs[: order.size, t] = moved[order]
+        elif isinstance(voter, NeighborVoter) and voter.fold.affine:
+            _map_back(question, rows, at, voter.points[voter.codes == aim], inputs)
+    yield from inputs
+
+
+def _map_back(question: Question, rows: np.ndarray, at: np.ndarray, points: np.ndarray, inputs: np.ndarray) -> None:
+    """Fill the array ``inputs`` with those that the fold takes to the nearest of the points."""
+    moves, fold = question.moves, question.voter.fold
+    free = moves.free(rows.shape[1])
+    back = np.linalg.pinv(fold.before.W[:, free])
+    for t in at:
+        query = fold(rows[t : t + 1])
+        order = np.argsort(((points - query) ** 2).sum(axis=1), kind="stable")[: len(inputs)]
+        moved = np.repeat(rows[t : t + 1], order.size, axis=0)
+        moved[:, free] += (points[order] - query) @ back.T
+        inputs[: order.size, t] = moves.enforce(moved, np.broadcast_to(rows[t], moved.shape))
+
+
+def walk(
+    accepts: Callable[[np.ndarray, np.ndarray], np.ndarray], rows: np.ndarray, ends: np.ndarray, fine: bool = True
+) -> np.ndarray:
+    """``x + t (end − x)`` with the smallest t found that is accepted; NaN where the end itself is not.
+
+    Parameters
+    ----------
+    accepts : callable
+        ``(indices, points) -> mask``: whether points answer the rows with these indices.
+    rows, ends : ndarrays of shape (m, d)
+    fine : bool, default=True
+        Whether to go to 1e-9 of the way; else to 1 %, where each step takes a certificate.
+    """
+    out = np.full(rows.shape, np.nan)
+    at = np.flatnonzero(np.isfinite(ends).all(axis=1))
+    at = at[accepts(at, ends[at])]
+    if not at.size:
+        return out
+    low, high = np.zeros(at.size), np.ones(at.size)  # accepted at high, not at low
+    step = ends[at] - rows[at]
+    for _ in range(_HALVINGS if fine else _FEW_HALVINGS):
+        middle = (low + high) / 2
+        good = accepts(at, rows[at] + middle[:, None] * step)
+        high, low = np.where(good, middle, high), np.where(good, low, middle)
+    beyond = np.minimum(high * (1.0 + _BEYOND), 1.0)
+    good = accepts(at, rows[at] + beyond[:, None] * step)
+    high = np.where(good, beyond, high)
+    # At t = 1 the end itself was accepted; x + (end − x) may differ from it in the last bit.
+    out[at] = np.where((high == 1.0)[:, None], ends[at], rows[at] + high[:, None] * step)
+    return out
+
+
+_LEVELS = 17  # steps of one digit: the last is beyond float64
+_DECIMALS = 300  # of a number at most: 10 to this power is finite
+_STRETCHES = (1.0, 1.002, 1.005)  # a little farther, where a rounded number falls short
+
+
+def shorten(
+    question: Question, rows: np.ndarray, codes: np.ndarray, targets: np.ndarray, points: np.ndarray, allowance: float
+) -> np.ndarray:
+    """Answers with as few digits as possible, no more than ``allowance`` farther, each accepted by the question.
+
+    Values are multiples of ``10⁻ᵠ``, the same number of digits for features of the same unit; level by level, from
+    coarse to fine, the first rounding that is still an answer is taken. Tried are the nearest number, the next one
+    away from the row, and both for a point a little farther. A change of less than half a step is left out.
+
+    Parameters
+    ----------
+    question : Question
+    rows, points : ndarrays of shape (m, d)
+        NaN points stay so.
+    codes, targets : int ndarrays of shape (m,)
+    allowance : float
+        As a share of the size; 0 changes nothing.
+    """
+    out = points.copy()
+    size = question.sizes(points, rows)
+    left = np.flatnonzero(np.isfinite(size) & (size > 0))
+    if not allowance:
+        return out
+    unit = np.ones(rows.shape[1]) if question.moves.unit is None else question.moves.unit
+    for level in range(_LEVELS):
+        if not left.size:
+            break
+        left = left[_round_level(question, rows, codes, targets, points, size, unit, level, allowance, left, out)]
+    return out
+
+
+def _round_level(
+    question, rows, codes, targets, points, size, unit, level: int, allowance: float, left: np.ndarray, out: np.ndarray
+) -> np.ndarray:
+    """Try one number of digits for the rows ``left``; a mask of those for which nothing was accepted."""
+    x, delta = rows[left], points[left] - rows[left]
+    decimals = level - np.floor(np.log10(size[left, None] * unit)).astype(int)
+    missing = np.ones(left.size, bool)
+    closest = np.full(left.size, np.inf)
+    for stretch in _STRETCHES:
+        for outward in (False, True):
+            moved = _rounded(x, x + stretch * delta, decimals, outward)
+            moved = question.moves.enforce(moved, x)
+            length = question.sizes(moved, x)
+            tried = np.flatnonzero((length <= (1 + allowance) * size[left]) & (length < closest))
+            if not tried.size:
+                continue
+            at = left[tried]
+            good = question.accepts(moved[tried], rows[at], codes[at], targets[at])
+            hit = tried[good]
+            out[left[hit]], closest[hit] = moved[hit], length[hit]
+            missing[hit] = False
+    return missing
+
+
+def _rounded(x: np.ndarray, moved: np.ndarray, decimals: np.ndarray, outward: bool) -> np.ndarray:
+    """Values as multiples of ``10^−decimals``; where less than half a step was made, those of x."""
+    decimals = np.clip(decimals, -_DECIMALS, _DECIMALS)
+    step = 10.0 ** np.abs(decimals)
+    fine = decimals >= 0
+    # A quotient of whole numbers is the float64 nearest to the decimal number, which a product with 0.1 is not.
+    with np.errstate(over="ignore", invalid="ignore"):
+        scaled = np.where(fine, moved * step, moved / step)
+        whole = np.rint(scaled)
+        if outward:
+            # Away from x; a value that is a multiple already, up to rounding, stays.
+            exact = np.abs(scaled - whole) <= 1e-9 * np.maximum(np.abs(scaled), 1.0)
+            whole = np.where(exact, whole, np.where(moved > x, np.ceil(scaled), np.floor(scaled)))
+        value = np.where(fine, whole / step, whole * step)
+    quantum = np.where(fine, 1.0 / step, step)
+    small = np.abs(moved - x) < 0.5 * quantum
+    return np.where(small | ~np.isfinite(value), x, value)
+
 
 _PUSHES = (0.0, 1e-9, 1e-7, 1e-5, 1e-3)  # a hair beyond the boundary, if need be; each is checked by predict
 _PLACES = 5  # data of the class that a row is walked to

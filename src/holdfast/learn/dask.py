@@ -21,15 +21,14 @@ from sklearn.utils import assert_all_finite, check_array, check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
+from holdfast.base.blocks import single_threaded_blas, tree_sum
 from holdfast.base.collections import blocks_of, check_rows, count_features, labels_in_blocks, starts_of, with_columns
+from holdfast.base.inputs import check_count
 from holdfast.base.neighbors import ranked_by_class
 from holdfast.learn.objective import Objective, Terms, scatters_of
 from holdfast.learn.rows import LabelledRows, TripletRows
 from holdfast.learn.supervision import NeighborSearch, Triplets, as_search, check_classes, cross
 from holdfast.learn.terms import MatrixTerm, TripletTerm
-from holdfast.numerics.sums import tree_sum
-from holdfast.numerics.threads import single_threaded_blas
-from holdfast.parameters import check_count
 
 _MIN_PER_CLASS = 100  # rows of a class in a sample, if it has them: enough for a few k-means centres or local bases
 _FAN_IN = 8  # sums added in one task: few tasks, and yet few sums at one worker

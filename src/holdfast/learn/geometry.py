@@ -13,8 +13,8 @@ import numpy as np
 from scipy.linalg.lapack import dpotrf
 
 from holdfast._core.geometry import degrees, half_laplacian, pair_forms, pair_squares, scatter, scatter_some, take
+from holdfast.base.blocks import Workers, balanced, blocks, n_threads, pieces
 from holdfast.learn.supervision import Pairs, Triplets, group
-from holdfast.numerics.threads import Workers, balanced, blocks, n_threads, pieces
 
 _LINE = 8  # float64 numbers in a cache line of 64 bytes
 _NARROW = 4  # rows of at most half a line are not padded: it would double the memory read
@@ -228,7 +228,7 @@ class TripletGeometry:
     with_slope : bool
         Compute h; without it, the pairs {j, l} are never made.
     n_jobs : int or None
-        Threads; see :func:`~holdfast.numerics.threads.n_threads`. No result depends on it: how the work is cut, and
+        Threads; see :func:`~holdfast.base.blocks.n_threads`. No result depends on it: how the work is cut, and
         with it the order of sums, depends on the problem alone.
 
     Attributes

@@ -15,6 +15,7 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
+from holdfast.base.blocks import round_to_bits, single_threaded_blas
 from holdfast.base.collections import by_blocks
 from holdfast.learn.geometry import TripletGeometry
 from holdfast.learn.objective import Objective, Terms
@@ -36,8 +37,6 @@ from holdfast.learn.solvers.base import Callback, Function
 from holdfast.learn.spaces import Factors, Mahalanobis, PSDMatrices, Space, check_metric, components_of
 from holdfast.learn.supervision import NeighborSearch, Triplets, knn_triplets
 from holdfast.learn.terms import Perturbation
-from holdfast.numerics.sums import round_to_bits
-from holdfast.numerics.threads import single_threaded_blas
 
 _ZERO = 1e-6  # a largest d² below it is as good as 0: the hinge requires differences of 1
 

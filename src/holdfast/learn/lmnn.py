@@ -5,13 +5,13 @@ from dataclasses import replace
 
 import numpy as np
 
+from holdfast.base.inputs import check_number
 from holdfast.learn.learner import TermLearner, minimise
 from holdfast.learn.objective import Objective, Terms
 from holdfast.learn.safeguards import finite_scatters
 from holdfast.learn.solvers import Solution, Solver, StopReason
 from holdfast.learn.spaces import Factors, PositiveDefinite, Space, whitening
 from holdfast.learn.terms import CappedTrace, LogDet, MatrixTerm, Pull, Push, SpectralNorm
-from holdfast.parameters import check_number
 
 # Shrinkage of the preconditioner towards the identity. The scatter of the pairs approximates the curvature of the hinge
 # losses; the perturbation loss, as it gains weight, depends on all directions alike. Chosen by measurement, see

@@ -9,14 +9,13 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
+from holdfast.base.blocks import single_threaded_blas
 from holdfast.base.collections import refuse_collection
+from holdfast.base.inputs import check_count, check_number, check_share, plain_labels
 from holdfast.learn.learner import MetricLearner, check_solver
 from holdfast.learn.margins import PrototypeMargins
 from holdfast.learn.spaces import Points
 from holdfast.learn.supervision import class_proxies
-from holdfast.numerics.frames import plain_labels
-from holdfast.numerics.threads import single_threaded_blas
-from holdfast.parameters import check_count, check_number, check_share
 
 # Radius and temperature, in units of the mean length of the rows: outside of these limits the squares of gradients
 # underflow, or the arguments of the sigmoid overflow.

@@ -16,7 +16,7 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
 from holdfast._core.geometry import add_borders, nearest_borders
-from holdfast.numerics.frames import with_names
+from holdfast.base.inputs import with_names
 
 _DUAL = {2.0: "euclidean", np.inf: "cityblock", 1.0: "chebyshev"}  # norm of the moves: its dual, as scipy names it
 # Prototypes of two classes that coincide are treated as this far apart, as a share of the longest row or of the largest
@@ -210,9 +210,9 @@ def check_reduction(reduction, n_features: int) -> np.ndarray:
 def linear_part(reduction) -> np.ndarray:
     """``D`` of a reduction ``z = D x + d``, given as a matrix D or as a fitted affine transformer.
 
-    Of known types, and of pipelines of these, D is read from fitted attributes (:mod:`holdfast.affine`). Of others,
-    column k is ``(transform(c + s_k e_k) − transform(c))/s_k``, c being ``mean_`` or 0, and the steps ``s_k`` as long
-    as c, so that no large numbers cancel. ``ValueError`` if two further points show that it is not affine.
+    Of known types, and of pipelines of these, D is read from fitted attributes (:mod:`holdfast.base.affine`). Of
+    others, column k is ``(transform(c + s_k e_k) − transform(c))/s_k``, c being ``mean_`` or 0, and the steps ``s_k``
+    as long as c, so that no large numbers cancel. ``ValueError`` if two further points show that it is not affine.
     """
     if not hasattr(reduction, "transform"):
         return np.asarray(getattr(reduction, "components_", reduction), dtype=np.float64)
@@ -238,7 +238,7 @@ def _matrix(step) -> np.ndarray:
     if isinstance(step, Pipeline):
         parts = [_matrix(part) for _, part in step.steps if part not in (None, "passthrough")]
         return functools.reduce(lambda D, after: after @ D, parts) if parts else np.eye(step.n_features_in_)
-    from holdfast.affine import READERS, affine_of  # here, because it brings a quarter of scikit-learn along
+    from holdfast.base.affine import READERS, affine_of  # here, because it brings a quarter of scikit-learn along
 
     if type(step) not in READERS or getattr(step, "clip", False) or getattr(step, "func", None) is not None:
         return _probe(step)

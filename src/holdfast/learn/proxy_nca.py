@@ -9,6 +9,8 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import validate_data
 
 from holdfast._core.geometry import fill_nearest_proxies
+from holdfast.base.blocks import Workers, leaves, n_threads, round_to_bits, single_threaded_blas, tree_sum
+from holdfast.base.inputs import check_count
 from holdfast.learn.learner import (
     MetricLearner,
     check_perturbation,
@@ -25,9 +27,6 @@ from holdfast.learn.solvers import Progress, Solution, Solver
 from holdfast.learn.spaces import Points, check_metric, components_of
 from holdfast.learn.supervision import class_proxies
 from holdfast.learn.terms import Perturbation, ProxySoftmax
-from holdfast.numerics.sums import leaves, round_to_bits, tree_sum
-from holdfast.numerics.threads import Workers, n_threads, single_threaded_blas
-from holdfast.parameters import check_count
 
 _TURN = 10  # steps of the proxies, then of the metric, before the other's turn
 _MIN_MEAN_SQUARE = 1e-300  # of a mean squared length, which is divided by

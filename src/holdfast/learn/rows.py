@@ -11,11 +11,11 @@ import numpy as np
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, column_or_1d, validate_data
 
+from holdfast.base.blocks import leaves, tree_sum
 from holdfast.base.collections import is_dask
+from holdfast.base.inputs import plain_labels
 from holdfast.learn.objective import SampledObjective, Terms, scatters_of
 from holdfast.learn.supervision import Triplets, knn_triplets
-from holdfast.numerics.frames import plain_labels
-from holdfast.numerics.sums import leaves, tree_sum
 
 _MOSTLY_USED = 0.8  # share of points in triplets from which on copying the others away saves little
 
@@ -34,7 +34,7 @@ class LabelledRows:
         return self._X.var(axis=0)
 
     def sum(self, function: Callable[[np.ndarray], tuple]) -> tuple:
-        """``Σ function(rows)``, leaf by leaf; see :mod:`holdfast.numerics.sums`."""
+        """``Σ function(rows)``, leaf by leaf; see :mod:`holdfast.base.blocks`."""
         return tree_sum([function(self._X[leaf]) for leaf in leaves(self.shape[0])])
 
     def map(self, function: Callable[[np.ndarray], np.ndarray]) -> "LabelledRows":

@@ -6,13 +6,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
+from holdfast.base.inputs import check_number
 from holdfast.learn.objective import Objective, Terms
 from holdfast.learn.rows import TripletRows
 from holdfast.learn.solvers import Solution, StopReason
 from holdfast.learn.spaces import components_of_factor
 from holdfast.learn.supervision import Triplets
 from holdfast.learn.terms import Perturbation, TripletTerm
-from holdfast.parameters import check_number
 
 AUTO = "auto"
 # Chosen by measurement over 13 UCI sets, 8 larger ones and raw units (benchmarks/frontier/README.md): margins of a

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_random_state
 
+from holdfast.base.inputs import check_count, check_number
 from holdfast.learn.learner import Precomputed, TermLearner, default_start
 from holdfast.learn.objective import Objective, Terms
 from holdfast.learn.rows import TripletRows
@@ -13,7 +14,6 @@ from holdfast.learn.solvers import Solution, Solver
 from holdfast.learn.spaces import BasisWeights, Space
 from holdfast.learn.supervision import Triplets, centres
 from holdfast.learn.terms import Push, Trace
-from holdfast.parameters import check_count, check_number
 
 _SAMPLE_SIZE = 20_000  # rows of a Dask collection that the bases are made from; they fit the memory of this process
 _IN_SPAN = 1e-12  # of the squared length of a unit vector that may be lost: a few roundings of sums over features

@@ -10,7 +10,7 @@ import numpy as np
 from scipy.linalg.lapack import dpotrf
 from sklearn.utils import check_array
 
-from holdfast.numerics.sums import round_to_bits
+from holdfast.base.blocks import round_to_bits
 
 
 class Space(ABC):
@@ -88,7 +88,7 @@ def whitening(*scatters: np.ndarray, shrinkage: float) -> np.ndarray | None:
     """``P = (C + shrinkage · I)^-½``, where C is the mean of the scatters, each scaled to mean eigenvalue 1.
 
     Rounded to 24 binary digits, because the order of the sums behind the scatters changes later ones; see
-    :func:`holdfast.numerics.sums.round_reproducibly`.
+    :func:`holdfast.base.blocks.round_reproducibly`.
 
     Parameters
     ----------

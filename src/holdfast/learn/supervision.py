@@ -12,9 +12,9 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state, check_X_y
 
 from holdfast._core.geometry import count_keys, drop_reversed, fill_distinct, fill_pairs_of_anchors, mark, place_keys
+from holdfast.base.blocks import n_threads
+from holdfast.base.inputs import check_count, check_number
 from holdfast.base.neighbors import nearest_by_class
-from holdfast.numerics.threads import n_threads
-from holdfast.parameters import check_count, check_number
 
 _METHODS = ("exact", "approximate")
 _POINTS_PER_CELL = 39  # minimum; with fewer, faiss warns that k-means cannot place a cell

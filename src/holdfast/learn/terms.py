@@ -18,9 +18,9 @@ import numpy as np
 from scipy.linalg.lapack import dpotrf, dpotri
 from sklearn.base import BaseEstimator, clone
 
+from holdfast._core.compiling import entry
+from holdfast.base.inputs import check_count, check_number
 from holdfast.learn.margins import input_variances, linear_part, slope_matrix
-from holdfast.numerics.compile import entry
-from holdfast.parameters import check_count, check_number
 
 # The sum, and its derivatives by a, b and h per triplet (None where they are zero).
 Partials = tuple[float, np.ndarray | None, np.ndarray | None, np.ndarray | None]

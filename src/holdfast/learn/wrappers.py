@@ -9,13 +9,13 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
 from holdfast.base.collections import count_features, refuse_collection
+from holdfast.base.inputs import check_count, check_number
 from holdfast.learn.learner import MetricLearner, TripletLearner
 from holdfast.learn.lmnn import LMNN
 from holdfast.learn.margins import linear_part
 from holdfast.learn.spaces import check_metric, components_in_any_units, components_of_factor
 from holdfast.learn.supervision import Triplets
 from holdfast.learn.terms import Perturbation
-from holdfast.parameters import check_count, check_number
 
 
 class FixedMetric(MetricLearner):

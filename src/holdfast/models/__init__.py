@@ -1,4 +1,4 @@
 """Classifiers that vote by distance and certify their predictions."""
 
-from holdfast.models.neighbors import CertifiedKNeighborsClassifier as CertifiedKNeighborsClassifier
-from holdfast.models.prototypes import CertifiedPrototypeClassifier as CertifiedPrototypeClassifier
+from holdfast.models.classifiers import CertifiedKNeighborsClassifier as CertifiedKNeighborsClassifier
+from holdfast.models.classifiers import CertifiedPrototypeClassifier as CertifiedPrototypeClassifier

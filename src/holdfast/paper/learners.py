@@ -5,7 +5,9 @@ import warnings
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
+from holdfast.base.blocks import single_threaded_blas
 from holdfast.base.collections import refuse_collection
+from holdfast.base.inputs import check_count, check_number
 from holdfast.learn.geometry import AnchorBlock, TripletGeometry, scatters
 from holdfast.learn.learner import (
     FitReport,
@@ -25,8 +27,6 @@ from holdfast.learn.solvers import StopReason
 from holdfast.learn.spaces import check_metric, components_of
 from holdfast.learn.supervision import Triplets
 from holdfast.learn.terms import Push, SquaredFrobenius
-from holdfast.numerics.threads import single_threaded_blas
-from holdfast.parameters import check_count, check_number
 
 _MIN_GAIN = 1e-4  # of the objective: no further turn if the disturbances lower it by less
 _MIN_SCATTER = 1e-50  # of scatters: products of up to three of them, and their inverses, are then far from 1e±308

@@ -17,6 +17,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from holdfast.base.inputs import check_count, plain_labels
 from holdfast.learn.learner import MetricLearner, Precomputed, largest_tau
 from holdfast.learn.lmnn import LMNN, CappedTraceLMNN, LogDetLMNN, SpectralNormLMNN
 from holdfast.learn.margin_lvq import MarginLVQ
@@ -25,9 +26,7 @@ from holdfast.learn.scml import SCML
 from holdfast.learn.terms import Perturbation
 from holdfast.learn.wrappers import Euclidean, FixedMetric
 from holdfast.models import CertifiedKNeighborsClassifier, CertifiedPrototypeClassifier
-from holdfast.numerics.frames import plain_labels
 from holdfast.paper.learners import AML, DRIFT
-from holdfast.parameters import check_count
 
 _LATER_DRAWS = 10  # draws in a second stage: the paper's number for CAP-PL
 _SHORT = (5, 15)  # iterations of the short fits, with ``halving``

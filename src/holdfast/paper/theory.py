@@ -8,9 +8,9 @@ from numba import njit
 from sklearn.utils import check_X_y
 from sklearn.utils.validation import check_is_fitted
 
+from holdfast.base.inputs import check_number
 from holdfast.base.neighbors import nearest_by_class
 from holdfast.learn.margins import adversarial_margin, closest_adversarial
-from holdfast.parameters import check_number
 
 
 @dataclass(frozen=True)

@@ -1,13 +1,16 @@
-"""The report as one HTML file: no other file, no network, no script but its own."""
+"""The report as a page of HTML; reports are written whole or not at all."""
 
 import base64
 import hashlib
 import json
+from pathlib import Path
+from typing import Protocol
 
-from holdfast.explanations.text import as_given
-from holdfast.numerics.formatting import number, percent
+from holdfast.base.disk import written_atomically
+from holdfast.base.text import number, percent
+from holdfast.explanations.result import as_given
 from holdfast.report.figures import accuracy_curve, heat_map, histograms, lines
-from holdfast.report.summary_format import check_summary, units_of
+from holdfast.report.markdown import check_summary, render_markdown, units_of
 
 PARTS = ("report", "counterfactuals")  # the page and a section of it: templates with a style and a script of their own
 
@@ -176,3 +179,78 @@ def _metric_figures(models: list[dict], metric: dict) -> dict:
         dots=True,
     )
     return {"heat": heat, "spectrum": spectrum}
+
+
+class Summarised(Protocol):
+    """An audit, as a report sees it: something that can be summarised."""
+
+    def summary(self) -> dict:
+        """Everything a report shows, as one dict of JSON types."""
+
+
+def summarise(result: Summarised) -> dict:
+    """Everything a report shows, as one dict of JSON types.
+
+    Parameters
+    ----------
+    result : AuditResult
+
+    Returns
+    -------
+    dict
+        See :func:`holdfast.auditing.summarise`.
+    """
+    return result.summary()
+
+
+def write_report(result: Summarised | dict, folder, force: bool = False) -> dict[str, Path]:
+    """Write ``report.html``, ``report.json`` and ``report.md``.
+
+    Everything is rendered first and each file is put in place in one step, so that an interruption leaves no
+    half-written file.
+
+    Parameters
+    ----------
+    result : AuditResult or dict
+        A dict is a summary, as in ``report.json``.
+    folder : path
+        Made if it is missing.
+    force : bool, default=False
+        Replace existing files.
+
+    Returns
+    -------
+    dict of str to Path
+        ``"html"``, ``"json"``, ``"md"``.
+    """
+    folder = Path(folder)
+    paths = {kind: folder / f"report.{kind}" for kind in ("html", "json", "md")}
+    existing = [path for path in paths.values() if path.exists()]
+    if existing and not force:
+        raise FileExistsError(f"{existing[0]} is already there: choose another folder, or say force=True.")
+    texts = _render(result) if isinstance(result, dict) else _texts(result.summary())
+    folder.mkdir(parents=True, exist_ok=True)
+    for kind, path in paths.items():
+        with written_atomically(path) as file:
+            file.write(texts[kind].encode())
+    return paths
+
+
+def _texts(summary: dict) -> dict[str, str]:
+    return {
+        "html": render_html(summary),
+        "json": json.dumps(summary, ensure_ascii=False, allow_nan=False, indent=1) + "\n",
+        "md": render_markdown(summary),
+    }
+
+
+def _render(summary: dict) -> dict[str, str]:
+    """The texts of a summary that may come from anywhere: one that cannot be rendered is refused as damaged."""
+    check_summary(summary)
+    try:
+        return _texts(summary)
+    except (ImportError, OSError, MemoryError):
+        raise
+    except Exception as broken:  # whatever a template or a figure makes of missing or wrong parts
+        reason = " ".join(f"{type(broken).__name__}: {broken}".split())[:200]
+        raise ValueError(f"The summary is damaged: part of it is missing or of the wrong type ({reason}).") from broken

@@ -1,10 +1,66 @@
-"""The report as a page of Markdown."""
+"""The report as a page of Markdown, and which summaries this version can show."""
 
 import re
+from collections.abc import Callable
 
-from holdfast.numerics.formatting import number, percent, printable
-from holdfast.report.summary_format import check_summary, units_of
-from holdfast.report.threat_lines import allowed_lines, dependence_lines
+from holdfast.base.text import number, percent, printable
+
+KIND = "holdfast audit"
+FORMAT = 2
+
+
+def check_summary(summary: dict) -> None:
+    """Raise ``ValueError`` unless this is a summary this version can show."""
+    if not isinstance(summary, dict) or summary.get("kind") != KIND:
+        raise ValueError("This is not the summary of a holdfast audit: it is made by holdfast.auditing.summarise.")
+    if summary.get("format") != FORMAT:
+        raise ValueError(
+            f"The summary has format {summary.get('format')!r}, but this version of holdfast reads {FORMAT}: "
+            "use the version that wrote it, or run the audit again."
+        )
+
+
+def units_of(summary: dict) -> str:
+    """The units of the radii of a summary."""
+    return summary["radius"].get("units", "standard deviations")
+
+
+def allowed_lines(summary: dict, escape: Callable[[object], str]) -> list[str]:
+    """The section "What was allowed to move"; nothing if the summary has none."""
+    threat = summary.get("threat")
+    return ["", "## What was allowed to move", "", *(f"- {escape(s)}" for s in threat["sentences"])] if threat else []
+
+
+def dependence_lines(summary: dict, escape: Callable[[object], str]) -> list[str]:
+    """The sections "Does the answer depend on …?", one for each sensitive column."""
+    lines = []
+    for column in summary.get("dependence", []):
+        name = escape(column["column"])
+        besides = f"and other features by {number(column['at'])} {units_of(summary)}"
+        lines += [
+            "",
+            f"## Does the answer depend on {name}?",
+            "",
+            f"On every test row {name} is changed to {escape(column.get('values', 'its other values'))}, one after the "
+            "other.",
+            "",
+            "| model | what changes | rows | no, proven | yes | undecided |",
+            "|---|---|---:|---:|---:|---:|",
+        ]
+        for model in summary["models"]:
+            for kind, word in (("alone", f"{name} alone"), ("within", besides)):
+                own = column["models"][model["key"]][kind]
+                shares = " | ".join(percent(own[share]) for share in ("independent", "dependent", "undecided"))
+                lines.append(f"| {escape(model['method'])} | {word} | {own['rows']} | {shares} |")
+        lines += [""] if column["examples"] else []
+        for each in column["examples"]:
+            named = f" ({escape(each['id'])})" if each["id"] is not None else ""
+            others = f" (and {each['others']} other features by less)" if each["others"] else ""
+            lines.append(
+                f"- Row {each['row']}{named}: {escape(each['sentence'])}{others}, and {escape(each['prediction'])} "
+                f"becomes {escape(each['becomes'])}."
+            )
+    return lines
 
 
 def render_markdown(summary: dict) -> str:

@@ -27,7 +27,7 @@ from sklearn.preprocessing import (
 
 from holdfast import CertifiedKNeighborsClassifier, Euclidean, Threat, attack, certify
 from holdfast.certificates import CertifiedAccuracy, poisoning_tolerance
-from holdfast.certificates.voting import voter_for
+from holdfast.certificates.readers import voter_for
 
 NUMBERS, WORDS = ["age", "income", "months"], ["job", "town"]
 

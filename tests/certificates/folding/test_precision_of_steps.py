@@ -18,8 +18,8 @@ from sklearn.preprocessing import (
 )
 
 from holdfast import certify
-from holdfast.affine import NotAffine, affine_of
-from holdfast.certificates.folding import fold
+from holdfast.base.affine import NotAffine, affine_of
+from holdfast.certificates.pipelines import fold
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(60, 3)) * [1.0, 10.0, 0.1] + [5.0, 1e5, 3.0]

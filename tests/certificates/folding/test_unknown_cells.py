@@ -12,7 +12,7 @@ from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, OneHotEncoder, Sta
 
 from holdfast import Threat, certify
 from holdfast.certificates import Certificate
-from holdfast.certificates.voting import voter_for
+from holdfast.certificates.readers import voter_for
 
 
 @pytest.fixture(scope="module")

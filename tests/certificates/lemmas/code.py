@@ -3,23 +3,25 @@
 import numpy as np
 from numba import njit
 
-from holdfast.base.neighbors import _Search as NeighborSearch
-from holdfast.base.neighbors import nearest
-from holdfast.certificates.engines.nearby import _horizon as horizon
-from holdfast.certificates.kernels.active_set import (
+from holdfast._core.active_set import (
+    FACET,
     add_constraint,
     certified,
     certified_along,
+    certified_sum,
     empty_active_set,
+    facet_row,
     reload,
+    violated_facet,
 )
-from holdfast.certificates.kernels.halfspace import box_distance
-from holdfast.certificates.kernels.lifted import FACET, certified_sum, facet_row, violated_facet
-from holdfast.certificates.kernels.nearest import _out_of_reach, _ruled_out
-from holdfast.certificates.kernels.relaxation import length_of_two as _length_of_two
-from holdfast.certificates.kernels.rounding import Rounding, safe_radius, slack_within
-from holdfast.certificates.rounding import error_units, kappa, query_rounding, rounding_of
-from holdfast.numerics.sums import round_to_bits, tree_sum
+from holdfast._core.halfspace import Rounding, box_distance, safe_radius, slack_within
+from holdfast._core.nearest import _out_of_reach, _ruled_out
+from holdfast._core.relaxation import length_of_two as _length_of_two
+from holdfast.base.blocks import round_to_bits, tree_sum
+from holdfast.base.neighbors import _Search as NeighborSearch
+from holdfast.base.neighbors import nearest
+from holdfast.certificates.engines.neighbors import _horizon as horizon
+from holdfast.certificates.questions import error_units, kappa, query_rounding, rounding_of
 
 __all__ = [
     "NeighborSearch",

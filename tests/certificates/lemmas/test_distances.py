@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast.certificates import Moves
-from holdfast.certificates.engines.distance_ranges import _Query, _Reach, distance_ranges
+from holdfast.certificates.engines.distances import _Query, _Reach, distance_ranges
 from holdfast.certificates.norms import L1, L2, LInf
-from holdfast.certificates.problems import DistanceProblem
+from holdfast.certificates.questions import DistanceProblem
 
 NORMS = {"l2": L2(), "linf": LInf(), "l1": L1()}
 

@@ -14,7 +14,7 @@ from sklearn.preprocessing import MinMaxScaler, Normalizer, StandardScaler
 
 from holdfast import CertifiedKNeighborsClassifier
 from holdfast.certificates.moves import Moves
-from holdfast.certificates.voting import voter_for
+from holdfast.certificates.readers import voter_for
 
 rng = np.random.default_rng(0)
 X = rng.normal(3.0, 2.0, size=(120, 4))

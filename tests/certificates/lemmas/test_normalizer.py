@@ -14,11 +14,10 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import Normalizer, StandardScaler
 
 from holdfast import CertifiedKNeighborsClassifier, FixedMetric, certify
-from holdfast.affine import Affine
+from holdfast.base.affine import Affine
 from holdfast.certificates import Moves
-from holdfast.certificates.folding.cones import Cones
-from holdfast.certificates.folding.joint_cones import JointCones
-from holdfast.certificates.voting import voter_for
+from holdfast.certificates.readers import voter_for
+from holdfast.certificates.sphere import Cones, JointCones
 from tests.sizes import FULL
 
 numbers = st.lists(st.floats(-5, 5), min_size=3, max_size=3).map(np.array)

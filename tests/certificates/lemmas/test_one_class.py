@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from holdfast.certificates import Budget, exact_knn
-from holdfast.certificates.engines.pieces import kinds_of
+from holdfast.certificates.engines.neighbors import kinds_of
 from tests.certificates.brute_force import exact_radius, make_problem, random_problem
 from tests.certificates.lemmas.test_branch import elect
 

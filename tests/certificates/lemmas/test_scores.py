@@ -12,8 +12,8 @@ from sklearn.svm import SVC
 
 from holdfast import certify
 from holdfast.certificates import LinearProblem, Moves
-from holdfast.certificates.rounding import score_rounding
-from holdfast.certificates.voting import voter_for
+from holdfast.certificates.questions import score_rounding
+from holdfast.certificates.readers import voter_for
 
 
 @pytest.mark.parametrize("offset", [0.0, 1e4, 1e8])

@@ -16,7 +16,7 @@ from sklearn.preprocessing import (
     QuantileTransformer,
 )
 
-from holdfast.certificates.folding.monotone import FUNCTIONS, MONOTONE, Monotone, _trusted
+from holdfast.certificates.maps import FUNCTIONS, MONOTONE, Monotone, _trusted
 
 WINE = load_wine().data[:, :4]
 PLACES = {

@@ -19,8 +19,8 @@ from sklearn.preprocessing import (
 )
 
 from holdfast import Threat, certify
-from holdfast.certificates.folding import fold
-from holdfast.certificates.folding.monotone import MONOTONE
+from holdfast.certificates.maps import MONOTONE
+from holdfast.certificates.pipelines import fold
 from tests.sizes import every_pair
 
 WORDS = np.array([["a", "x"], ["b", "y"], ["c", "x"], ["a", "z"], ["a", "x"]], dtype=object)

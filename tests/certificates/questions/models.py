@@ -45,13 +45,13 @@ from sklearn.random_projection import SparseRandomProjection
 from sklearn.svm import SVC, LinearSVC
 
 from holdfast import CertifiedKNeighborsClassifier, CertifiedPrototypeClassifier, FixedMetric, Threat, counterfactuals
-from holdfast.affine import READERS as AFFINE
-from holdfast.certificates.folding import Encoding, Fold
-from holdfast.certificates.folding.monotone import FUNCTIONS, MONOTONE, Threshold
-from holdfast.certificates.folding.steps import READERS as STEPS
-from holdfast.certificates.voting import voter_for
-from holdfast.certificates.voting.linear import LINEAR
-from holdfast.certificates.voting.registry import READERS as VOTES
+from holdfast.base.affine import READERS as AFFINE
+from holdfast.certificates.columns import Encoding
+from holdfast.certificates.maps import FUNCTIONS, MONOTONE, Threshold
+from holdfast.certificates.pipelines import READERS as STEPS
+from holdfast.certificates.pipelines import Fold
+from holdfast.certificates.readers import LINEAR, voter_for
+from holdfast.certificates.readers import READERS as VOTES
 from tests.sizes import FULL
 
 WORDS = ("p", "q", "r")

@@ -5,7 +5,7 @@ import pytest
 from sklearn.neighbors import BallTree, KDTree, KNeighborsClassifier
 
 from holdfast import certify
-from holdfast.certificates.voting.boxes import boxes_hold, measures_euclidean
+from holdfast.certificates.scikit_neighbors import boxes_hold, measures_euclidean
 
 
 class Stored:
@@ -77,7 +77,7 @@ def cut_short(nodes):
 )
 def test_a_tree_with_another_number_in_it_is_not_believed(number, change, monkeypatch):
     points = np.random.default_rng(0).normal(size=(60, 2))
-    monkeypatch.setattr("holdfast.certificates.voting.boxes.KDTree", Stored)
+    monkeypatch.setattr("holdfast.certificates.scikit_neighbors.KDTree", Stored)
     tree = KDTree(points, leaf_size=5)
     assert boxes_hold(Stored(tree, 0, lambda data: data), points)
     assert not boxes_hold(Stored(tree, number, change), points)

@@ -12,7 +12,7 @@ from sklearn.svm import SVC, LinearSVC
 
 from holdfast import CertifiedKNeighborsClassifier, CertifiedPrototypeClassifier, Euclidean, Threat, certify
 from holdfast.certificates import Moves
-from holdfast.certificates.voting import voter_for
+from holdfast.certificates.readers import voter_for
 
 DATA = load_iris(return_X_y=True)
 MODELS = {

@@ -8,13 +8,13 @@ from dataclasses import replace
 import numpy as np
 
 from holdfast.certificates.engines.base import Engine as Engine
-from holdfast.certificates.engines.closed_form import closed_form as closed_form
-from holdfast.certificates.engines.distance_ranges import distance_ranges as distance_ranges
-from holdfast.certificates.engines.exact_1nn import exact_1nn as exact_1nn
-from holdfast.certificates.engines.exact_knn import exact_knn as exact_knn
-from holdfast.certificates.engines.lower_bound import knn_lower as knn_lower
-from holdfast.certificates.engines.nearby import from_nearby
-from holdfast.certificates.problems import Bounds, Budget, NeighborProblem, Problem
+from holdfast.certificates.engines.distances import distance_ranges as distance_ranges
+from holdfast.certificates.engines.linear import closed_form as closed_form
+from holdfast.certificates.engines.neighbors import exact_1nn as exact_1nn
+from holdfast.certificates.engines.neighbors import exact_knn as exact_knn
+from holdfast.certificates.engines.neighbors import from_nearby
+from holdfast.certificates.engines.neighbors import knn_lower as knn_lower
+from holdfast.certificates.questions import Bounds, Budget, NeighborProblem, Problem
 
 # In order of preference: the first that handles a problem is used.
 ENGINES: list[Engine] = [closed_form, exact_1nn, exact_knn, knn_lower, distance_ranges]

@@ -6,7 +6,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from holdfast.certificates.problems import Bounds, Budget, Problem
+from holdfast.certificates.questions import Bounds, Budget, Problem
 
 
 class BoundFunction(Protocol):

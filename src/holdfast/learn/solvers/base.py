@@ -13,8 +13,8 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 
+from holdfast.base.inputs import check_count, check_number
 from holdfast.learn.spaces import Space
-from holdfast.parameters import check_count, check_number
 
 Function = Callable[[np.ndarray], tuple[float, np.ndarray]]  # x -> value, gradient
 

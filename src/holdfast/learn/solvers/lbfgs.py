@@ -9,10 +9,10 @@ from scipy.linalg.lapack import dtrtrs
 from scipy.optimize import minimize
 from sklearn.utils import check_random_state
 
+from holdfast.base.blocks import round_reproducibly
+from holdfast.base.inputs import check_count, check_number
 from holdfast.learn.solvers.base import Callback, Function, Run, Solution, Solver, StopReason, small_decrease
 from holdfast.learn.spaces import Space
-from holdfast.numerics.sums import round_reproducibly
-from holdfast.parameters import check_count, check_number
 
 _MIN_TOL_TO_ROUND = 1e-5  # a smaller tol needs the digits that rounding removes (24 binary ones are 6e-8)
 _FIRST = 0.1  # of the size of x: the first step, when nothing is known of the curvature
@@ -33,7 +33,7 @@ class LBFGS(Solver):
     Such steps can enlarge a rounding error threefold at every iteration (observed with the perturbation loss), so
     that another order of the rows would end in another metric. Value and gradient are therefore rounded to digits
     that another order of the sums rarely changes, unless ``tol`` is below 1e-5;
-    :func:`holdfast.numerics.sums.round_reproducibly` says how rarely.
+    :func:`holdfast.base.blocks.round_reproducibly` says how rarely.
 
     The run ends when the objective has fallen by less than ``tol`` of itself over the last ``patience``
     iterations, or when no lower point is found along a direction, not even the steepest.

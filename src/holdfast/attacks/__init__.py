@@ -1,1 +1,0 @@
-"""Upper bounds: moves that change an answer."""
