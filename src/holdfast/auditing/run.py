@@ -197,7 +197,7 @@ def audit(
 
     Examples
     --------
-    >>> from holdfast.audit import audit
+    >>> from holdfast import audit
     >>> result = audit("iris", tune="none")
     >>> scores = result.accuracies()["robust"]
     >>> bool(scores["certified"] <= scores["attacked"] <= scores["accuracy"])
