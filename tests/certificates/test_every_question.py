@@ -39,6 +39,8 @@ def test_no_answer_is_contradicted(kind, group):
     tried, wrong = Counter(), []
     pairs, table = models.pairs(kind, group), models.table_of(kind)
     threats = [name for name, given in models.THREATS.items() if kind == "words" or not WORDS_CHANGE & set(given)]
+    if kind == "gaps":  # a relation of a column with gaps is refused: nothing is known of a number that was filled in
+        threats.remove("relation")
     for p, (chain, rule) in enumerate(pairs):
         grid = Grid.of(models.model_of(kind, chain, group, rule), table)
         for q, question in enumerate(models.QUESTIONS):
@@ -55,7 +57,7 @@ def test_no_answer_is_contradicted(kind, group):
         assert tried["refused"] == tried.total()
     else:  # a bound of 0, or no answer, is never wrong
         assert tried["certified"] > 0.3 * tried["rows"]
-        assert tried["witnesses"] > 0.3 * tried["rows"]
+        assert tried["witnesses"] > 0.2 * tried["rows"]
         assert tried["closest"] > 0 or group == "distances"
 
 

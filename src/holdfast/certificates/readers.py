@@ -20,7 +20,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from holdfast.base.affine import Affine
 from holdfast.base.fingerprint import Passed, fingerprint
-from holdfast.base.inputs import refuse_foreign_class, refuse_own_functions, with_names
+from holdfast.base.inputs import check_classes, refuse_foreign_class, refuse_own_functions, with_names
 from holdfast.certificates.moves import Moves
 from holdfast.certificates.pipelines import Fold, Front, fold, is_pipeline
 from holdfast.certificates.questions import LinearProblem
@@ -148,7 +148,8 @@ def voter_for(model, reference=None) -> Voter:
     n_columns = int(getattr(model, "n_features_in_", last.n_features_in_))
     for accepts, read in READERS:
         if accepts(last):
-            _check_order(last)
+            if hasattr(last, "classes_"):  # codes of answers are found there by bisection
+                check_classes(type(last).__name__, np.asarray(last.classes_))
             chain = fold(steps, n_columns, getattr(model, "feature_names_in_", None))
             front = Front(model, steps, chain)
             if reference is not None and not front.encoding.keeps_rows:
@@ -195,16 +196,6 @@ def inner_model(model):
         refuse_foreign_class(model, "model.best_estimator_")
         return inner_model(model.best_estimator_)
     return model
-
-
-def _check_order(last) -> None:
-    """Refuse classes that were renamed after fit: codes of answers are found in ``classes_`` by bisection."""
-    classes = getattr(last, "classes_", None)
-    if isinstance(classes, np.ndarray) and classes.ndim == 1 and (classes[1:] <= classes[:-1]).any():
-        raise ValueError(
-            f"classes_ of {type(last).__name__} is not in increasing order, as fit leaves it: "
-            f"{', '.join(map(repr, classes[:10].tolist()))}. Fit the model again, with the new labels."
-        )
 
 
 def _steps(model) -> list:

@@ -270,7 +270,9 @@ def kind_of(fold: Fold) -> str:
     """What kind of fold a chain is, as the code has it."""
     encoding = fold.encoding
     assert [field.name for field in fields(Fold)] == ["before", "after", "encoding"], "a fold has a new part"
-    assert [field.name for field in fields(Encoding)] == ["n_columns", "names", "categories", "gaps", "warps", "read"]
+    assert [field.name for field in fields(Encoding)] == [
+        "n_columns", "names", "categories", "gaps", "warps", "read", "unseen", "filled", "refused",
+    ]  # fmt: skip
     parts = {
         "words": bool(encoding.categories),
         "gaps": bool(encoding.gaps),
