@@ -158,11 +158,10 @@ class Certificate:
             None if first.index is None else first.index.append([part.index for part in parts[1:]]),
             first.frozen,
             first.enumerated,
-            *(
-                None if getattr(first, name) is None else np.concatenate([getattr(part, name) for part in parts])
-                for name in _CELLS
-            ),
-            None if first.budget_ended is None else np.concatenate([part.budget_ended for part in parts]),
+            **{
+                name: None if getattr(first, name) is None else np.concatenate([getattr(part, name) for part in parts])
+                for name in (*_CELLS, "budget_ended")
+            },
         )
 
     def __len__(self) -> int:
