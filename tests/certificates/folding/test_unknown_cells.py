@@ -20,7 +20,7 @@ def table():
     rng = np.random.default_rng(0)
     frame = pd.DataFrame({"age": rng.normal(40, 9, 60), "job": rng.choice(list("abc"), 60), "town": ["x", "y"] * 30})
     frame.loc[::7, "age"] = np.nan
-    frame.loc[::9, "job"] = None
+    frame.loc[::9, "job"] = np.nan
     return frame, np.where(rng.random(60) < 0.5, "yes", "no")
 
 
@@ -35,7 +35,7 @@ def model(table):
 
 def test_gaps_and_unknown_words_are_found_column_by_column(model, table):
     rows = table[0][1:7].reset_index(drop=True)
-    rows.loc[1, "age"], rows.loc[2, "job"], rows.loc[3, "job"], rows.loc[4, "town"] = np.nan, None, "new", "nowhere"
+    rows.loc[1, "age"], rows.loc[2, "job"], rows.loc[3, "job"], rows.loc[4, "town"] = np.nan, np.nan, "new", "nowhere"
     voter = voter_for(model)
     encoded = voter.check_rows(rows)
     gaps, words = voter.encoding.gaps_filled(encoded), voter.encoding.unknown_words(encoded)
@@ -48,7 +48,7 @@ def test_certificates_count_cells_that_the_model_was_not_fitted_on(model, table)
     quiet = certify(model, rows, reference=table)
     assert quiet.to_frame()[["gaps_filled", "unknown_words", "far"]].to_numpy().tolist() == [[0, 0, False]] * 6
     assert "rows" not in repr(quiet).replace("6 predictions", "")
-    rows.loc[1, "age"], rows.loc[2, "job"], rows.loc[4, "town"], rows.loc[5, "age"] = np.nan, None, "nowhere", 900.0
+    rows.loc[1, "age"], rows.loc[2, "job"], rows.loc[4, "town"], rows.loc[5, "age"] = np.nan, np.nan, "nowhere", 900.0
     rows.loc[4, "job"] = "new"
     with pytest.warns(
         UserWarning, match=r"^1 of 6 rows, the first is row 4, have values .* in 'job', 'town':"
