@@ -81,7 +81,8 @@ def _attack(case: PrecisionCase, step) -> Tally:
         return Tally()
     rows = X[rng.integers(len(X), size=8)]  # not beside the boundary, where a check of the rows themselves sees float32
     if case.steps in MAPS:
-        rows[-2:] = near_boundary(model, X, 2, rng)
+        beside = near_boundary(model, X, 2, rng)  # none where one class is predicted everywhere
+        rows[len(rows) - len(beside) :] = beside
     reference = (X, y) if case.vote != "logistic" else None
     limits = Limits(case.norm, lower=np.full(2, 1e-9)) if case.steps == "box-cox" else Limits(case.norm)
     return attack_model(model, X, rows, limits, rng, reference=reference)
