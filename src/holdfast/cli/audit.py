@@ -7,6 +7,7 @@ import typer
 
 from holdfast.cli import options as common
 from holdfast.cli.options import print_json, print_line, print_notes, print_table, stops_at_once
+from holdfast.cli.progress import progress_bars
 
 
 @common.reports_errors
@@ -124,7 +125,7 @@ def audit_command(
     if reference is not None:
         known = open_data(reference, dataset.target_name, drop=drop or (), id=id, options=options)
         trained_on = (known.frame, known.labels)
-    with common.progress_bars(quiet=json) as progress:
+    with progress_bars(quiet=json) as progress:
         result = audit(
             dataset, target=dataset.target_name, model=loaded, reference=trained_on,
             radius=radius, models=models, tune=tune, threat=moves, sensitive=sensitive or (),

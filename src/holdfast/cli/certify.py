@@ -7,6 +7,7 @@ import typer
 from holdfast.cli import options as common
 from holdfast.cli.options import print_error, print_json, print_line, print_notes, print_table, stops_at_once
 from holdfast.cli.predict import Model, Out, Rows
+from holdfast.cli.progress import progress_bars
 
 _SHOWN = 10  # rows printed
 
@@ -55,7 +56,8 @@ def certify_command(
     reading = ReadOptions(encoding, decimal, thousands, tuple(missing or ()))
     table, rows, y = read_table_for(loaded, data, reading, target=target, id=id, allow_unknown=allow_unknown)
     y = None if y is None else match_labels(loaded, y)
-    with common.progress_bars(quiet=json) as progress:
+    with progress_bars(quiet=json) as progress:
+        progress("Certifying", 0, len(rows.matrix))
         options: dict = {"budget": budget, "n_jobs": jobs, "progress": lambda n, of: progress("Certifying", n, of)}
         if moves is None:
             certificate = certify_table(loaded, rows, y, **options)
