@@ -203,4 +203,4 @@ def test_numbers_that_the_model_encodes_are_what_the_threat_says(tmp_path):
     rooms = moved[np.isfinite(moved).all(axis=1)][:, result.feature_names.index("rooms")]
     assert (rooms == rooms.round()).all()
     still = holdfast.audit(**asked, threat=Threat(frozen=["rooms"]))
-    assert "rooms (by the threat)" in " ".join(still.summary()["notes"])
+    assert still.summary()["threat"]["frozen"]["rooms"] == "by the threat"

@@ -230,6 +230,19 @@ def test_rows_are_counted(folder, monkeypatch, command):
     assert reports[-1][1:] == (20, 20)
 
 
+def test_certify_says_whose_budget_ended_and_what_stays(folder):
+    run("fit", "flowers.csv", "--target", "kind", "--out", "kinds.holdfast", "--tune", "none", cwd=folder)
+    asked = ("certify", "kinds.holdfast", "new.csv", "--radius", 0.3)
+    said = run(*asked, "--budget", 0, cwd=folder).stdout
+    assert "hold against any move up to 0.3 that leaves site (words) as it is." in said
+    assert "The budget ended the search for " in said
+    assert "--budget 1000." in said
+    told = json.loads(run(*asked, "--budget", 0, "--json", cwd=folder).stdout)
+    assert told["frozen"] == {"site": "words"}
+    assert told["budget_ended"] == sum(told["certificates"]["budget_ended"]) > 0
+    assert "The budget ended" not in run(*asked, cwd=folder).stdout
+
+
 def test_fit(folder):
     done = run("fit", "iris", "--out", "iris.holdfast", "--tune", "none", cwd=folder)
     assert "tau 1" in done.stdout
