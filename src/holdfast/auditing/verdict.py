@@ -81,10 +81,10 @@ def budget_summary(certificates: dict[str, Certificate], methods: dict, y: np.nd
     sentences = []
     for key, own in counts.items():
         if of := own["undecided"]:
-            ended = own["undecided_by_budget"]
+            cut = own["undecided_by_budget"]
             sentences.append(
                 f"{methods[key]}: {of:,} of {len(y):,} rows right but undecided at {number(radius)}, "
-                f"{'all' if ended == of else f'{ended:,}' if ended else 'none'} of them because the budget ended."
+                f"{'all' if cut == of else f'{cut:,}' if cut else 'none'} of them because the budget ended."
             )
         if others := own["ended"] - own["undecided_by_budget"]:
             sentences.append(

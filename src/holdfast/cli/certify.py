@@ -78,8 +78,8 @@ def certify_command(
     frozen = frozen_columns(loaded, certificate)
     right = None if y is None else float(certificate.certified_accuracy(radii=radius))
     if json:
-        totals = {"rows": len(certificate), "radius": radius, "hold": stable, "certified_accuracy": right, "file": out}
-        totals |= {"budget_ended": ended, "frozen": frozen}
+        totals: dict = {"rows": len(certificate), "radius": radius, "hold": stable, "certified_accuracy": right}
+        totals |= {"file": out, "budget_ended": ended, "frozen": frozen}
         totals |= rows.to_dict() | ({"threat": allowed} if allowed else {})
         print_json({**totals, "units": certificate.units, "certificates": frame.to_dict(orient="list")})
         return
