@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -349,8 +350,8 @@ def ask_dependence(
         alone: dict[str, Dependence] = {}
         within: dict[str, Dependence] = {}
         picked = np.empty(0, np.int64)
-        for done, (key, model) in enumerate(models.items()):
-            progress(f"Does the answer depend on {column}?", done, len(models))
+        done, stage = 0, f"Does the answer depend on {column}?"
+        for key, model in models.items():
             rows, as_given, own_options = rows_of(key)
             picked = np.unique(np.linspace(0, len(rows) - 1, min(len(rows), _MAX_ROWS)).round().astype(int))
             known = freed.with_values(values)
@@ -358,11 +359,20 @@ def ask_dependence(
             on = threat.free
             base = Threat(**threat.get_params() | {"free": None})
             sample = rows.iloc[picked] if hasattr(rows, "iloc") else rows[picked]
+            steps = len(models) * (len(rows) + len(sample))
+            progress(stage, done, steps)
             for table, shown, at in ((alone, rows, 0.0), (within, sample, radius)):
-                answer = dependence(model, shown, on, at=at, threat=base, **own_options, **options)
+                report = partial(_report, progress, stage, done, steps)
+                answer = dependence(model, shown, on, at=at, threat=base, progress=report, **own_options, **options)
+                done += len(shown)
                 table[key] = replace(answer, columns=[column], tried=[_tried(answer, known, column)])
         answers.append(ColumnDependence(column, alone, within, picked))
     return answers
+
+
+def _report(progress: Callable, stage: str, before: int, steps: int, done: int, _: int) -> None:
+    """So many rows of one part of a stage are done."""
+    progress(stage, before + done, steps)
 
 
 def _tried(answer: Dependence, known: AllowedMoves, column: str) -> str:
