@@ -57,7 +57,7 @@ def main() -> None:
     """Measure, print and write."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.speed.limited", description=__doc__)
     parser.add_argument("--rows", type=int, default=200)
-    parser.add_argument("--work", type=int, default=40_000)
+    parser.add_argument("--work", type=int, default=40_000, help="units of work a row (default: 40,000)")
     chosen = parser.parse_args()
     rows = limited(chosen.rows, chosen.work)
     print(table(rows, list(rows[0])))

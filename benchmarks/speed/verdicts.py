@@ -1,9 +1,9 @@
 """Verdicts of k-NN at one size, ``certify(at=0.2)``: how many rows are decided, and CPU milliseconds a row.
 
 ``python -m benchmarks.speed.verdicts`` prints the table and writes ``results/verdicts.csv``; ``HOLDFAST_DATA`` names
-the folder with the UCI sets. Rows are standardised and of unit length ("unit": of
-unit length only), moves Euclidean, one thread, the search for
-witnesses included.
+the folder with the UCI sets. Rows are standardised and of unit length ("unit": of unit length only), moves Euclidean,
+one thread, the search for witnesses included. ``--work`` is the budget of a row in units of work, about a microsecond
+each; tables with a column ``nodes`` are of an earlier version, whose budget counted nodes of the search.
 """
 
 import argparse
@@ -76,7 +76,7 @@ def main() -> None:
     parser.add_argument("sets", nargs="*", default=SETS)
     parser.add_argument("--k", type=int, nargs="+", default=[7, 15, 31])
     parser.add_argument("--at", type=float, default=0.2)
-    parser.add_argument("--work", type=int, default=40_000)
+    parser.add_argument("--work", type=int, default=40_000, help="units of work a row (default: 40,000)")
     parser.add_argument("--rows", type=int, default=None, help="test rows of each set; all by default")
     parser.add_argument("--tightness", action="store_true", help="radius / upper in place of verdicts")
     chosen = parser.parse_args()

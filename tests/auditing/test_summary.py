@@ -9,6 +9,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import Normalizer, StandardScaler
 
 from holdfast import CertifiedKNeighborsClassifier, certify
+from holdfast.auditing import explain
 from holdfast.auditing.result import summarise
 from holdfast.auditing.sections import falls as falls_of
 from holdfast.auditing.sections import from_to, largest_changes
@@ -39,6 +40,58 @@ def test_only_plain_types_and_a_round_trip(summary):
         assert type(value) in (dict, list, str, int, float, bool, type(None))
     assert json.loads(json.dumps(summary, allow_nan=False)) == summary
     assert summary["settings"]["limit"] is None  # infinite
+
+
+def test_the_report_says_whose_budget_ended(audit_result):
+    """In JSON, Markdown and HTML: how many rows are undecided, of how many the budget ended, and what to do."""
+    n, certificate = len(audit_result.y_test), audit_result.certificates["base"]
+    right = np.flatnonzero(certificate.prediction == audit_result.y_test)
+    radius, upper, ended = np.full(n, 1.0), np.full(n, 2.0), np.zeros(n, bool)
+    radius[right[:3]] = 0.1  # undecided at 0.5; the budget of two of them ended, and of one that is decided
+    ended[right[1:4]] = True
+    cut = replace(certificate, radius=radius, upper=upper, budget_ended=ended)
+    result = replace(
+        audit_result, certificates=audit_result.certificates | {"base": cut}, settings={"radius": 0.5, "budget": 400}
+    )
+    told = json.loads(json.dumps(summarise(result)))
+    assert told["budget"]["work"] == 400
+    assert told["budget"]["models"]["base"] == {"undecided": 3, "undecided_by_budget": 2, "ended": 3}
+    assert told["scores"]["base"]["undecided_by_budget"] == pytest.approx(2 / n, abs=1e-7)
+    page, markdown = render_html(told), render_markdown(told)
+    assert len(told["budget"]["sentences"]) >= 3
+    for sentence in told["budget"]["sentences"]:
+        assert sentence in page
+        assert sentence in markdown
+    assert f"LMNN: 3 of {n} rows right but undecided at 0.5, 2 of them because the budget ended." in markdown
+    assert "LMNN: for 1 other row the budget ended" in markdown
+    assert "--budget 4000 " in markdown
+    assert told["at_radius"]["base"]["counts"]["undecided"] == 3
+
+
+def test_nothing_is_said_of_a_budget_that_was_enough(audit_result):
+    certificates = {
+        key: replace(each, radius=each.upper, budget_ended=np.zeros(len(each), bool))
+        for key, each in audit_result.certificates.items()
+    }
+    told = summarise(replace(audit_result, certificates=certificates))
+    assert told["budget"]["sentences"] == []
+    assert 'id="budget"' not in render_html(told)
+
+
+def test_the_report_says_what_was_thinned(audit_result, monkeypatch):
+    monkeypatch.setattr(explain, "_VOTERS", 50)
+    result = replace(audit_result, explained=explain.explain_rows(audit_result, 2, budget=100))
+    told = summarise(result)
+    why = f"the model votes among {len(audit_result.X_train)} rows, more than 50."
+    n = len(audit_result.y_test)
+    assert told["thinned"] == [
+        f"What would have to change: 2 of {n} test rows (--explain).",
+        f"A change of one column alone was not looked for: {why}",
+    ]
+    for shown in (render_html(told), render_markdown(told)):
+        assert shown.count(f"A change of one column alone was not looked for: {why}") == 2
+    old = {key: value for key, value in told.items() if key not in ("budget", "thinned")}  # of an older report.json
+    assert "Audit of" in render_markdown(old) + render_html(old)
 
 
 def test_the_sandwich_holds_at_every_radius(summary, audit_result):
@@ -194,7 +247,7 @@ def test_bounded_for_many_features_and_rows(audit_result):
     model = make_pipeline(StandardScaler(), CertifiedKNeighborsClassifier(n_neighbors=1))
     model.fit(wide["X_train"], audit_result.y_train)
     small = certify(model, wide["X_test"], audit_result.y_test, norm=np.diag(1 / scale**2), method="lower")
-    arrays = ("radius", "upper", "adversarial", "prediction", "true")
+    arrays = ("radius", "upper", "adversarial", "prediction", "true", "budget_ended")
     certificate = replace(small, **{name: getattr(small, name)[rows] for name in arrays})
     result = replace(
         audit_result,

@@ -166,6 +166,7 @@ def test_wrong_names_are_told_before_any_work(options, told):
 
 
 def test_numbers_as_sensitive_columns():
+    reports = []
     result = holdfast.audit(
         loans(60),
         "answer",
@@ -174,7 +175,13 @@ def test_numbers_as_sensitive_columns():
         models=["logistic"],
         tune="none",
         explain=0,
+        progress=lambda *report: reports.append(report),
     )
+    counts = [done for stage, done, _ in reports if stage == "Does the answer depend on age?"]
+    n = len(result.X_test)
+    assert counts == sorted(counts)
+    assert {0, n, 2 * n} <= set(counts)  # of one model: the column alone, then with moves besides
+    assert next(total for stage, _, total in reports if stage.startswith("Does")) == 2 * n * len(result.models)
     told = result.summary()
     assert told["threat"]["sentences"][-2:] == [
         "age cannot change.",

@@ -9,7 +9,8 @@ def scores(accuracy, certified, attacked=None, undecided=0.0, found=5):
     worst = {"label": "yes", "rows": 10, "found": found, "proven": min(found, 3)}
     return {
         "accuracy": accuracy, "certified": certified, "attacked": certified if attacked is None else attacked,
-        "balanced_accuracy": accuracy, "balanced_certified": certified, "undecided": undecided, "worst": worst,
+        "balanced_accuracy": accuracy, "balanced_certified": certified, "undecided": undecided,
+        "undecided_by_budget": undecided / 2, "worst": worst,
         "balanced_attacked": certified if attacked is None else attacked,
     }  # fmt: skip
 
@@ -38,7 +39,9 @@ def test_what_is_undecided_leaves_open_which_model_is_better():
 
 def test_undecided_rows_of_the_model_itself_are_told():
     found = said({"robust": scores(0.8, 0.7, 0.9, undecided=0.3)})
-    assert any("30.0 % of its rows are undecided" in each for each in found.reasons)
+    assert any("30.0 % of its rows are undecided" in each and "--budget" in each for each in found.reasons)
+    searched = scores(0.8, 0.7, 0.9, undecided=0.3) | {"undecided_by_budget": 0.0}  # to the end
+    assert not any("--budget" in each for each in said({"robust": searched}).reasons)
 
 
 def test_a_constant_answer_that_proves_as_much_is_not_worth_it():

@@ -7,6 +7,8 @@ from sklearn.datasets import load_breast_cancer, load_wine
 from sklearn.decomposition import PCA, KernelPCA, TruncatedSVD
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.feature_selection import SelectKBest
+from sklearn.impute import SimpleImputer
+from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
 from sklearn.neighbors import KNeighborsClassifier, NeighborhoodComponentsAnalysis, RadiusNeighborsClassifier
 from sklearn.pipeline import make_pipeline
@@ -345,3 +347,14 @@ def test_poisoning_tolerance_holds_for_every_set_of_flips():
             poisoned[rng.choice(9, flips, replace=False)] = rng.integers(0, 3, flips)
             after = CertifiedKNeighborsClassifier(n_neighbors=k).fit(X, poisoned).predict(queries)
             assert (after == before)[tolerance >= flips].all()
+
+
+def test_progress_counts_rows_with_gaps_in_the_same_columns_as_they_are_done():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(600, 2))
+    y = (X[:, 0] > 0).astype(int)
+    X[::2, 1] = np.nan
+    model = make_pipeline(SimpleImputer(), StandardScaler(), LogisticRegression()).fit(X, y)
+    seen: list = []
+    certify(model, X, progress=lambda *report: seen.append(report))
+    assert seen == [(256, 600), (300, 600), (556, 600), (600, 600)]

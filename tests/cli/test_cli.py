@@ -17,8 +17,7 @@ import pytest
 from sklearn.datasets import load_iris
 
 from holdfast._core.compiling import NOTICE
-from holdfast.cli import app
-from holdfast.cli import options as common
+from holdfast.cli import app, progress
 from holdfast.cli.options import Warnings
 from tests.cli.program import ENVIRONMENT, PROGRAM, run, start
 
@@ -37,7 +36,7 @@ def folder(tmp_path_factory):
     options = ("--target", "kind", "--draws", 2, "--budget", 200, "--explain", 3, "--out", "result")
     done = run("audit", "flowers.csv", *options, cwd=folder)
     (folder / "printed.txt").write_text(done.stdout)
-    assert all(line.endswith(" s)") for line in done.stderr.splitlines())  # at most signs of life
+    assert all(line.endswith(")") for line in done.stderr.splitlines())  # at most signs of life
     return folder
 
 
@@ -173,12 +172,75 @@ def test_warnings_are_one_note(capsys):
 
 
 def test_signs_of_life_without_a_terminal(capsys):
-    with common.lines_every(0.05) as progress:
-        progress("Training", 3, 7)
+    with progress.lines_every(0.05) as report:
+        report("Training", 3, 7)
         time.sleep(0.3)
     lines = capsys.readouterr().err.splitlines()
     assert 1 <= len(lines) <= 6
     assert lines[-1].startswith("holdfast: Training, 3 of 7 (")
+
+
+def test_the_rest_is_estimated():
+    now = 0
+    pace = progress.Pace(lambda: now)
+    now = 4
+    assert pace.line() == "Starting (4 s)"
+    pace.report("Training: LMNN", 0, 1)
+    now = 10
+    assert pace.line() == "Training: LMNN (10 s; 6 s of it in this step)"
+    pace.report("Certifying", 0, 100)
+    now = 18
+    pace.report("Certifying", 25, 100)
+    assert pace.line() == "Certifying, 25 of 100 (18 s; about 24 s left)"
+    now = 20
+    assert pace.rest() == "about 30 s left"  # it grows while nothing moves
+    pace.report("Certifying", 25, 1000)
+    assert pace.rest() == "about 6 min left"
+    pace.report("Certifying", 1000, 1000)
+    assert pace.line() == "Certifying, 1000 of 1000 (20 s)"
+
+
+def test_an_audit_is_never_silent(folder, monkeypatch, tmp_path):
+    """Every stage that takes long is on some line, its count moves, and the rest is estimated."""
+    monkeypatch.setattr(progress, "_SECONDS_BETWEEN_LINES", 0.05)
+    monkeypatch.setattr(progress, "_SECONDS_SEEN", 0.0)
+    reports, report = [], progress.Pace.report
+    monkeypatch.setattr(progress.Pace, "report", lambda self, *args: (reports.append(args), report(self, *args))[1])
+    options = ("--target", "kind", "--draws", 2, "--budget", 200, "--explain", 8, "--out", tmp_path / "result")
+    lines = run("audit", "flowers.csv", *options, cwd=folder).stderr.splitlines()
+    assert any("; about " in line and line.endswith(" left)") for line in lines)
+    counts = {stage: [done for each, done, _ in reports if each == stage] for stage, *_ in reports}
+    assert len(set(counts["Choosing a model"])) > 15  # of the trials, as they end
+    assert all(done == sorted(done) for done in counts.values())
+    explained = next(done for stage, done in counts.items() if stage.startswith("Explaining"))
+    assert explained == [0, 4, 8, 8, 12, 16]
+    assert {"Training what was chosen", "Writing the report"} <= set(counts)
+    times = [float(line.rsplit("(", 1)[1].split(" s")[0]) for line in lines]
+    assert max(np.diff(times), default=0.0) <= 5
+
+
+@pytest.mark.parametrize(
+    "command", [["certify"], ["attack"], ["explain", "--target", "b"]], ids=lambda command: command[0]
+)
+def test_rows_are_counted(folder, monkeypatch, command):
+    reports = []
+    monkeypatch.setattr(progress.Pace, "report", lambda self, *args: reports.append(args))
+    run(command[0], "result/model.holdfast", "new.csv", *command[1:], "--budget", 100, cwd=folder)
+    assert reports[0][1:] == (0, 20)
+    assert reports[-1][1:] == (20, 20)
+
+
+def test_certify_says_whose_budget_ended_and_what_stays(folder):
+    run("fit", "flowers.csv", "--target", "kind", "--out", "kinds.holdfast", "--tune", "none", cwd=folder)
+    asked = ("certify", "kinds.holdfast", "new.csv", "--radius", 0.3)
+    said = run(*asked, "--budget", 0, cwd=folder).stdout
+    assert "hold against any move up to 0.3 that leaves site (words) as it is." in said
+    assert "The budget ended the search for " in said
+    assert "--budget 1000." in said
+    told = json.loads(run(*asked, "--budget", 0, "--json", cwd=folder).stdout)
+    assert told["frozen"] == {"site": "words"}
+    assert told["budget_ended"] == sum(told["certificates"]["budget_ended"]) > 0
+    assert "The budget ended" not in run(*asked, cwd=folder).stdout
 
 
 def test_fit(folder):
@@ -329,10 +391,10 @@ def test_a_stopped_audit_leaves_no_report(tmp_path, how, code):
 
 @pytest.mark.parametrize("certifies", [True, False])
 def test_compiling_is_announced_on_a_terminal_only(monkeypatch, capsys, certifies):
-    assert common._compiling_notice(certifies) in (None, NOTICE)
-    monkeypatch.setattr(common, "_compiling_notice", lambda certifies: NOTICE)
+    assert progress._compiling_notice(certifies) in (None, NOTICE)
+    monkeypatch.setattr(progress, "_compiling_notice", lambda certifies: NOTICE)
     for force, quiet in (("", False), ("1", True), ("1", False)):
         monkeypatch.setenv("FORCE_COLOR", force)  # what rich takes for a terminal
-        with common.progress_bars(quiet, certifies):
+        with progress.progress_bars(quiet, certifies):
             pass
         assert (NOTICE in capsys.readouterr().err) == (force == "1" and not quiet)

@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from joblib import parallel_config
 from sklearn.base import clone
 from sklearn.datasets import load_iris, make_classification
 from sklearn.linear_model import LogisticRegression
@@ -49,6 +50,22 @@ def test_folds_are_repeated_where_rows_are_few(monkeypatch):
     search = RobustClassifierCV(candidates=["linear"], cv=3, random_state=0)
     assert [clone(search).fit(X[:n], y[:n]).n_splits_ for n in (1000, 1001)] == [9, 3]
     assert search.set_params(cv=StratifiedKFold(4)).fit(X[:100], y[:100]).n_splits_ == 4
+
+
+@pytest.mark.parametrize("backend", ["threading", "loky"])
+def test_progress_counts_every_trial(rows, backend):
+    """Where tasks share our memory, their trials count as they end; otherwise a task counts when it is back."""
+    X, y = rows
+    seen = []
+    with parallel_config(backend=backend):
+        RobustClassifierCV(
+            0.3, candidates=["linear"], n_draws=4, cv=2, n_jobs=2, random_state=0,
+            progress=lambda done, total: seen.append((done, total)),
+        ).fit(X, y)  # fmt: skip
+    done = [each for each, _ in seen]
+    assert done == sorted(done)
+    assert seen[-1] == (300, 300)
+    assert len(set(done)) > (6 if backend == "threading" else 2)
 
 
 def test_the_best_is_what_the_tie_rule_says(search):

@@ -286,6 +286,7 @@ def _tuned(training: Training, robust: bool, families, stage: str) -> Fitted:
             budget=t.budget * len(t.tuned) // len(t.y), random_state=t.random_state, n_jobs=t.n_jobs,
             progress=t.progress, stage=stage,
         )  # fmt: skip
+        t.progress("Training what was chosen", 0, 1)
     step = "knn" if isinstance(classifier, CertifiedKNeighborsClassifier) else "model"
     for name in ("n_jobs", "learner__n_jobs"):
         if name in classifier.get_params():

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -25,7 +26,8 @@ if TYPE_CHECKING:
 EXPLAINED = 40  # test rows that are explained; each takes about as long as three certificates
 ENDS = 3  # rows at each end of certainty that every report lists; readers pick among all that are explained
 _VOTERS = 5_000  # reference points up to which it is: with more, a prediction takes too long
-_BLOCK = 10  # rows between two reports of progress
+_BLOCK = 4  # rows between two reports of progress: a second or so of searches
+_BLOCKS = 200  # that many rows are divided into
 _SINGLE = 100  # features up to which a change of one feature alone is looked for: one certificate for each
 _SHOWN = 8  # changes of a row in its table
 _SAID = 3  # in a sentence
@@ -49,6 +51,8 @@ class Explained:
         Features that stay whole numbers.
     within_data : bool
         Whether values stay within the range of the training rows: if these are known.
+    no_single : str
+        Why a change of one feature alone was not looked for; empty if it was.
     """
 
     key: str
@@ -57,6 +61,7 @@ class Explained:
     single: Counterfactuals | None
     whole: list[str]
     within_data: bool
+    no_single: str = ""
 
 
 def choose_rows(certificate, y: np.ndarray, count: int) -> np.ndarray:
@@ -149,27 +154,39 @@ def explain_rows(
         return replace(answers, columns=names, prediction=_short(answers.prediction), target=_short(answers.target))
 
     n, n_free = len(chosen), int((~result.frozen).sum())
-    voters = getattr(voter_for(model, known), "points", ())
-    alone = 1 < n_free <= _SINGLE and len(voters) <= _VOTERS
+    no_single = _no_single(n_free, len(getattr(voter_for(model, known), "points", ())))
+    alone = n_free > 1 and not no_single
     steps = n * (2 if alone else 1)
 
-    def ask_by_blocks(before: int, **options) -> Counterfactuals:
-        parts = []
-        for start in range(0, n, _BLOCK):
-            progress(stage, before + start, steps)
-            block = slice(start, start + _BLOCK)
-            parts.append(
-                ask(chosen_rows.iloc[block] if hasattr(chosen_rows, "iloc") else chosen_rows[block], **options)
-            )
-        return Counterfactuals.concatenate(parts)
+    def ask_all(before: int, **options) -> Counterfactuals:
+        return in_blocks(
+            lambda block: ask(block, **options), chosen_rows, lambda done: progress(stage, before + done, steps)
+        )
 
-    closest = ask_by_blocks(0, budget=budget)
+    closest = ask_all(0, budget=budget)
     # The searches for each feature alone share what one row may take.
-    single = ask_by_blocks(n, max_features=1, budget=budget // n_free) if alone else None
-    progress(stage, steps, steps)
+    single = ask_all(n, max_features=1, budget=budget // n_free) if alone else None
     within_data = known is not None or hasattr(model, "reference_")
     names = [short_name(result.feature_names[f]) for f in np.flatnonzero(whole)]
-    return Explained(key, chosen, closest, single, names, within_data)
+    return Explained(key, chosen, closest, single, names, within_data, no_single)
+
+
+def in_blocks(ask: Callable, rows, report: Callable[[int], None]) -> Counterfactuals:
+    """The answers of ``ask`` about a few rows at a time, as one; ``report`` gets the number of rows done."""
+    size = max(_BLOCK, len(rows) // _BLOCKS)
+    parts = []
+    for start in range(0, len(rows), size):
+        report(start)
+        parts.append(ask((rows.iloc if hasattr(rows, "iloc") else rows)[start : start + size]))
+    report(len(rows))
+    return Counterfactuals.concatenate(parts)
+
+
+def _no_single(n_free: int, n_voters: int) -> str:
+    """Why a change of one feature alone is not looked for; empty if it is."""
+    if n_voters > _VOTERS:
+        return f"the model votes among {n_voters:,} rows, more than {_VOTERS:,}"
+    return f"there are {n_free:,} columns that can move, more than {_SINGLE}" if n_free > _SINGLE else ""
 
 
 def _whole_columns(result: "AuditResult") -> np.ndarray:
@@ -240,6 +257,7 @@ def explained_summary(result: "AuditResult") -> dict | None:
         "whole": explained.whole,
         "whole_in": TRAINING if result.trained_here or result.encoder is not None else "these rows",
         "within_data": explained.within_data,
+        "no_single": explained.no_single,
         "least": list(range(min(ENDS, n))),
         "most": list(range(max(n - ENDS, min(ENDS, n)), n))[::-1],
         "rows": rows,
@@ -332,8 +350,8 @@ def ask_dependence(
         alone: dict[str, Dependence] = {}
         within: dict[str, Dependence] = {}
         picked = np.empty(0, np.int64)
-        for done, (key, model) in enumerate(models.items()):
-            progress(f"Does the answer depend on {column}?", done, len(models))
+        done, stage = 0, f"Does the answer depend on {column}?"
+        for key, model in models.items():
             rows, as_given, own_options = rows_of(key)
             picked = np.unique(np.linspace(0, len(rows) - 1, min(len(rows), _MAX_ROWS)).round().astype(int))
             known = freed.with_values(values)
@@ -341,11 +359,20 @@ def ask_dependence(
             on = threat.free
             base = Threat(**threat.get_params() | {"free": None})
             sample = rows.iloc[picked] if hasattr(rows, "iloc") else rows[picked]
+            steps = len(models) * (len(rows) + len(sample))
+            progress(stage, done, steps)
             for table, shown, at in ((alone, rows, 0.0), (within, sample, radius)):
-                answer = dependence(model, shown, on, at=at, threat=base, **own_options, **options)
+                report = partial(_report, progress, stage, done, steps)
+                answer = dependence(model, shown, on, at=at, threat=base, progress=report, **own_options, **options)
+                done += len(shown)
                 table[key] = replace(answer, columns=[column], tried=[_tried(answer, known, column)])
         answers.append(ColumnDependence(column, alone, within, picked))
     return answers
+
+
+def _report(progress: Callable, stage: str, before: int, steps: int, done: int, _: int) -> None:
+    """So many rows of one part of a stage are done."""
+    progress(stage, before + done, steps)
 
 
 def _tried(answer: Dependence, known: AllowedMoves, column: str) -> str:

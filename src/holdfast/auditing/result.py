@@ -41,6 +41,7 @@ from holdfast.auditing.sections import (
 from holdfast.auditing.verdict import (
     Compared,
     Verdict,
+    budget_summary,
     chance_of_accuracy,
     chance_of_difference,
     confusion,
@@ -316,6 +317,9 @@ def summarise(result: "AuditResult") -> dict:
         "majority": round_scores(majority),
         "scores": {key: round_scores(each) for key, each in scores_by_model.items()},
         "at_radius": at_radius,
+        "budget": budget_summary(
+            certificates, {m["key"]: m["method"] for m in models}, y, result.radius, result.settings.get("budget")
+        ),
         "curve": {
             "radii": significant(radii, 8),
             "at": int(np.searchsorted(radii, result.radius)),
@@ -334,12 +338,35 @@ def summarise(result: "AuditResult") -> dict:
         "subgroups": subgroups(result, best),
         "training": {key: _training(result.models[key]) for key in keys},
         "findings": [finding.to_dict() for finding in result.findings],
+        "thinned": [],
         "settings": result.settings,
         "versions": result.versions,
         "seconds": {key: significant(value, 4) for key, value in result.seconds.items()},
         "notes": [str(note) for note in result.notes],
     }
+    summary["thinned"] = thinned(summary)
     return json_value(summary)
+
+
+def thinned(summary: dict) -> list[str]:
+    """Parts of a report that are about fewer rows than were certified, and questions that were not asked, and why."""
+    n, sentences = summary["data"]["n_test"], []
+    if summary["effects"]["rows"] < n:
+        sentences.append(f"What the models look at: {summary['effects']['rows']:,} of {n:,} test rows.")
+    for column in summary["dependence"]:
+        rows = column["models"][summary["recommended"]]["within"]["rows"]
+        if rows < n:
+            sentences.append(
+                f"Dependence on {column['column']} where other features move besides: {rows:,} of {n:,} test rows."
+            )
+    explained = summary["counterfactuals"]
+    if explained and len(explained["rows"]) < n:
+        sentences.append(f"What would have to change: {len(explained['rows']):,} of {n:,} test rows (--explain).")
+    if explained and explained["no_single"]:
+        sentences.append(f"A change of one column alone was not looked for: {explained['no_single']}.")
+    if summary["rows"] is None:
+        sentences.append(f"The slider moves along the curves: {n:,} rows are too many to hold one by one.")
+    return sentences
 
 
 def _verdict(result: "AuditResult", models: list[dict], scores_by_model: dict, best: str, majority: dict) -> Verdict:

@@ -26,7 +26,8 @@ def scores(certificate: Certificate, y: np.ndarray, radius: float) -> dict:
     -------
     dict
         ``accuracy``, ``attacked``, ``certified``, each also ``balanced_…``; ``undecided``, the share of rows that are
-        right, not proven and not attacked; ``worst``, the class found most rarely.
+        right, not proven and not attacked, and ``undecided_by_budget``, of those among them whose budget ended;
+        ``worst``, the class found most rarely.
     """
     y = np.asarray(y)
     right = certificate.prediction == y
@@ -40,6 +41,8 @@ def scores(certificate: Certificate, y: np.ndarray, radius: float) -> dict:
     recalls = {kind: np.bincount(codes, weights=mask) / support for kind, mask in kinds.items()}
     out |= {f"balanced_{kind}": float(recall.mean()) for kind, recall in recalls.items()}
     out["undecided"] = out["attacked"] - out["certified"]
+    open_ = kinds["attacked"] & ~kinds["certified"]
+    out["undecided_by_budget"] = float((open_ & ended_by_budget(certificate)).mean())
     worst = np.lexsort((support, recalls["certified"], recalls["accuracy"]))[0]
     out["worst"] = {
         "label": short_name(classes[worst]),
@@ -50,6 +53,52 @@ def scores(certificate: Certificate, y: np.ndarray, radius: float) -> dict:
     return out
 
 
+def ended_by_budget(certificate: Certificate) -> np.ndarray:
+    """Mask of the rows whose budget ended their search."""
+    ended = certificate.budget_ended
+    return np.zeros(len(certificate), bool) if ended is None else ended
+
+
+def budget_summary(certificates: dict[str, Certificate], methods: dict, y: np.ndarray, radius: float, work) -> dict:
+    """How many rows of each model the budget left undecided at a radius, or with a looser radius, and what to do.
+
+    Returns
+    -------
+    dict
+        ``work``, the budget of a row; ``models``: by key the numbers of rows that are right and ``undecided``, of those
+        among them whose budget ended (``undecided_by_budget``), and of all whose budget ended (``ended``);
+        ``sentences``.
+    """
+    counts = {}
+    for key, certificate in certificates.items():
+        ended = ended_by_budget(certificate)
+        open_ = (certificate.prediction == y) & (certificate.radius <= radius) & (certificate.upper > radius)
+        counts[key] = {
+            "undecided": int(open_.sum()),
+            "undecided_by_budget": int((open_ & ended).sum()),
+            "ended": int(ended.sum()),
+        }
+    sentences = []
+    for key, own in counts.items():
+        if of := own["undecided"]:
+            cut = own["undecided_by_budget"]
+            sentences.append(
+                f"{methods[key]}: {of:,} of {len(y):,} rows right but undecided at {number(radius)}, "
+                f"{'all' if cut == of else f'{cut:,}' if cut else 'none'} of them because the budget ended."
+            )
+        if others := own["ended"] - own["undecided_by_budget"]:
+            sentences.append(
+                f"{methods[key]}: for {others:,}{' other' if of else ''} row{'' if others == 1 else 's'} the budget "
+                "ended before the radius was found: the certified radius holds, and may be shorter than need be."
+            )
+    if work is not None and any(own["ended"] for own in counts.values()):
+        sentences.append(
+            f"The budget is {work:,} units of work a row, about a microsecond each; a larger one decides more: "
+            f"--budget {max(10 * work, 1000)} takes up to ten times as long for these rows."
+        )
+    return {"work": work, "models": counts, "sentences": sentences}
+
+
 def majority_scores(y_train: np.ndarray, y: np.ndarray) -> dict:
     """The scores of always giving the most frequent answer, which no move of an input changes."""
     classes, counts = np.unique(y_train, return_counts=True)
@@ -58,7 +107,7 @@ def majority_scores(y_train: np.ndarray, y: np.ndarray) -> dict:
     balanced = 1.0 / len(np.unique(y)) if share else 0.0
     kinds = ("accuracy", "attacked", "certified")
     shares: dict = dict.fromkeys(kinds, share) | {f"balanced_{kind}": balanced for kind in kinds}
-    return {**shares, "undecided": 0.0, "label": short_name(answer)}
+    return {**shares, "undecided": 0.0, "undecided_by_budget": 0.0, "label": short_name(answer)}
 
 
 def chance_of_accuracy(prediction: np.ndarray, y: np.ndarray) -> float:
@@ -275,9 +324,10 @@ def _undecided(pick: Compared, others: list[Compared]) -> list[str]:
     """Sentences on undecided rows, if they are many or leave open which model is better."""
     sentences = []
     if pick.scores["undecided"] > _MUCH_UNDECIDED:
+        remedy = "; a larger --budget decides more" if pick.scores["undecided_by_budget"] else ""
         sentences.append(
-            f"{percent(pick.scores['undecided'])} of its rows are undecided: neither proven nor changed by an attack; "
-            "a larger --budget decides more."
+            f"{percent(pick.scores['undecided'])} of its rows are undecided: neither proven nor changed by an attack"
+            f"{remedy}."
         )
     for m in others:
         open_ = m.scores["undecided"] > _MUCH_UNDECIDED

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
@@ -76,13 +77,17 @@ def bracket(
     done = 0
     for at, group_moves in groups:
         budget = effort.budget.metered(at.size)
-        group = _bracket(voter, group_moves, rows[at], codes[at], replace(effort, budget=budget), None)
+        report = None if progress is None else partial(_report_group, progress, done, len(rows))
+        group = _bracket(voter, group_moves, rows[at], codes[at], replace(effort, budget=budget), report)
         effort.budget.charge(at, budget)
         out.radius[at], out.upper[at], out.adversarial[at] = group.radius, group.upper, group.adversarial
         done += at.size
-        if progress is not None:
-            progress(done, len(rows))
     return out
+
+
+def _report_group(progress: Progress, before: int, total: int, done: int, _: int) -> None:
+    """So many rows of one group are done."""
+    progress(before + done, total)
 
 
 def rows_at_once(effort: Effort) -> int:

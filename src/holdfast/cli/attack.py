@@ -3,6 +3,7 @@
 from holdfast.cli import options as common
 from holdfast.cli.options import print_json, print_line, print_notes, stops_at_once
 from holdfast.cli.predict import Model, Out, Rows
+from holdfast.cli.progress import progress_bars
 
 _SHOWN = 10  # rows printed
 
@@ -50,15 +51,16 @@ def attack_command(
     common.check_file(out, force)
     loaded = load(model)
     moves, allowed = (None, []) if threat is None else common.read_threat(threat, loaded)
-    options = ReadOptions(encoding, decimal, thousands, tuple(missing or ()))
-    table, rows, _ = read_table_for(loaded, data, options, id=id, allow_unknown=allow_unknown)
-    with common.progress_bars(quiet=json) as progress:
-        progress("Attacking", 0, 1)
+    reading = ReadOptions(encoding, decimal, thousands, tuple(missing or ()))
+    table, rows, _ = read_table_for(loaded, data, reading, id=id, allow_unknown=allow_unknown)
+    with progress_bars(quiet=json) as progress:
+        progress("Attacking", 0, len(rows.matrix))
+        options: dict = {"budget": budget, "n_jobs": jobs, "progress": lambda n, of: progress("Attacking", n, of)}
         if moves is None:
-            result = attack_table(loaded, rows, budget=budget, n_jobs=jobs)
+            result = attack_table(loaded, rows, **options)
         else:
             inner = split_encoder(loaded)[1]
-            result = attack(inner, with_names(rows.matrix, inner), threat=moves, budget=budget, n_jobs=jobs)
+            result = attack(inner, with_names(rows.matrix, inner), threat=moves, **options)
     names = matrix_names(loaded, rows.matrix.shape[1])
     moved = np.asarray(result.adversarial, dtype=object)
     frame = DataFrame(moved, columns=names).infer_objects()

@@ -7,6 +7,7 @@ import typer
 
 from holdfast.cli import options as common
 from holdfast.cli.options import print_json, print_line, print_notes, print_table, stops_at_once
+from holdfast.cli.progress import progress_bars
 
 
 @common.reports_errors
@@ -124,7 +125,7 @@ def audit_command(
     if reference is not None:
         known = open_data(reference, dataset.target_name, drop=drop or (), id=id, options=options)
         trained_on = (known.frame, known.labels)
-    with common.progress_bars(quiet=json) as progress:
+    with progress_bars(quiet=json) as progress:
         result = audit(
             dataset, target=dataset.target_name, model=loaded, reference=trained_on,
             radius=radius, models=models, tune=tune, threat=moves, sensitive=sensitive or (),
@@ -147,6 +148,8 @@ def audit_command(
                 "verdict": summary["verdict"],
                 "threat": summary["threat"],
                 "dependence": summary["dependence"],
+                "budget": summary["budget"],
+                "thinned": summary["thinned"],
                 "methods": result.methods,
                 "rows": {"train": summary["data"]["n_train"], "test": len(result.X_test)},
                 "findings": [finding.to_dict() for finding in result.findings],
@@ -207,11 +210,13 @@ def _print_result(result, summary: dict, paths: dict[str, Path]) -> None:
         "Proven: right, and no move up to the radius changes it. Balanced: every class counts alike. Distances are in "
         f"{summary['radius']['units']}, {distances}."
     )
+    for sentence in summary["budget"]["sentences"]:
+        print_line(f"- {sentence}")
     if summary["threat"]["given"] or summary["threat"]["frozen"]:
         print_line(f"Allowed to move: {' '.join(summary['threat']['sentences'])}")
     for column in summary["dependence"]:
         print_line(f"Does the answer depend on {column['column']}? {' '.join(column['sentences'])}")
-    print_notes(result.notes)
+    print_notes([*result.notes, *summary["thinned"]])
     print_line(f"Time: {sum(result.seconds.values()):.0f} s")
     model = f"   Model: {paths['model']}   All models: {paths['models']}" if "model" in paths else ""
     print_line(f"Report: {paths['html']}{model}")

@@ -8,6 +8,7 @@ import typer
 from holdfast.cli import options as common
 from holdfast.cli.options import print_json, print_line, print_notes, stops_at_once
 from holdfast.cli.predict import Model, Out, Rows
+from holdfast.cli.progress import progress_bars
 
 _SHOWN = 10  # rows printed
 
@@ -54,6 +55,7 @@ def explain_command(
         from dataclasses import replace
 
         from holdfast.auditing.allowed_moves import in_table_columns
+        from holdfast.auditing.explain import in_blocks
         from holdfast.auditing.prepare import matrix_names, read_table_for
         from holdfast.auditing.rows import split_encoder
         from holdfast.base.inputs import with_names
@@ -72,12 +74,15 @@ def explain_command(
     encoder, inner = split_encoder(loaded)
     whole: list[str] = []
     names = matrix_names(loaded, rows.matrix.shape[1])
-    with common.progress_bars(quiet=json) as progress:
-        progress("Explaining", 0, 1)
-        answers = counterfactuals(
-            inner, with_names(rows.matrix, inner), _label(loaded.classes_, target),
-            threat=_threat(loaded, threat, names, frame, whole), n=n, slack=slack, max_features=max_features,
-            budget=budget, n_jobs=jobs,
+    with progress_bars(quiet=json) as progress:
+        given, wanted = with_names(rows.matrix, inner), _label(loaded.classes_, target)
+        asked: dict = {
+            "threat": _threat(loaded, threat, names, frame, whole), "n": n, "slack": slack,
+            "max_features": max_features, "budget": budget, "n_jobs": jobs,
+        }  # fmt: skip
+        answers = in_blocks(
+            lambda block: counterfactuals(inner, block, wanted, **asked), given,
+            lambda done: progress("Explaining", done, len(given)),
         )  # fmt: skip
     answers = replace(answers, columns=names) if encoder is None else in_table_columns(answers, encoder)
     labels, ids = common.row_labels(common.number_rows(frame, frame, id)), row_names(frame, id)

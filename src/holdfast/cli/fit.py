@@ -7,6 +7,7 @@ import typer
 
 from holdfast.cli import options as common
 from holdfast.cli.options import print_json, print_line, print_notes, stops_at_once
+from holdfast.cli.progress import progress_bars
 
 
 @common.reports_errors
@@ -58,7 +59,7 @@ def fit_command(
     common.check_file(out, force)
     options = ReadOptions(encoding, decimal, thousands, tuple(missing or ()))
     dataset = open_data(data, target, drop=drop or (), drop_unlabelled=drop_unlabelled, options=options)
-    with common.progress_bars(quiet=json, certifies=tune == "certified") as progress:
+    with progress_bars(quiet=json, certifies=tune == "certified") as progress:
         model, settings, notes = train(
             dataset, robust=not base, radius=radius, tune=tune, n_neighbors=neighbors, n_draws=draws,
             class_weight=common.none_or_value(class_weight),

@@ -4,7 +4,6 @@ import os
 import signal
 import sys
 import threading
-import time
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -160,7 +159,6 @@ def print_usage_error(error) -> int:
 
 USER_ERROR = 1
 STANDARD_STREAM = "-"  # input or output
-_SECONDS_BETWEEN_LINES = 10.0  # of progress, where there is no terminal
 
 Target = Annotated[str | None, typer.Option("--target", "-t", help="Column to predict; needed for tables.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON, for machines.")]
@@ -285,81 +283,6 @@ def _sentence(error: BaseException) -> str:
 def _fail(sentence: str, code: int) -> None:
     print_error(sentence)
     raise typer.Exit(code)
-
-
-@contextmanager
-def progress_bars(quiet: bool = False, certifies: bool = True) -> Iterator[Callable[[str, int, int], None]]:
-    """Show ``progress(stage, done, total)`` on standard error, unless ``quiet``: bars on a terminal, else lines.
-
-    Without a terminal a line is printed every ten seconds. If the kernels (of certificates if ``certifies``, else of
-    training) have yet to be compiled, a notice says so, because no bar moves meanwhile.
-    """
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-    console = Console(stderr=True)
-    shown = console.is_terminal and not quiet
-    if shown and (notice := _compiling_notice(certifies)):
-        console.print(notice, highlight=False)
-    bars = Progress(
-        TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(),
-        console=console, transient=True, disable=not shown,
-    )  # fmt: skip
-    tasks: dict = {}
-
-    def progress(stage: str, done: int, total: int) -> None:
-        stop_if_asked()
-        if stage not in tasks:
-            tasks[stage] = bars.add_task(stage, total=total)
-        bars.update(tasks[stage], completed=done, total=total)
-
-    with remembered() as stop_if_asked:
-        if not shown and not quiet:
-            with lines_every(_SECONDS_BETWEEN_LINES) as print_stage:
-
-                def progress_line(stage: str, done: int, total: int) -> None:
-                    stop_if_asked()
-                    print_stage(stage, done, total)
-
-                yield progress_line
-            return
-        with bars:
-            yield progress
-
-
-@contextmanager
-def lines_every(seconds: float) -> Iterator[Callable[[str, int, int], None]]:
-    """Print the latest stage on standard error every so many seconds; nothing if the work is done before."""
-    latest: dict[str, str] = {"line": "starting"}
-    finished, began = threading.Event(), time.monotonic()
-
-    def progress(stage: str, done: int, total: int) -> None:
-        latest["line"] = stage if total <= 1 else f"{stage}, {done} of {total}"
-
-    def print_lines() -> None:
-        while not finished.wait(seconds):
-            print_error(f"{latest['line']} ({time.monotonic() - began:.0f} s)")
-
-    thread = threading.Thread(target=print_lines, daemon=True)
-    thread.start()
-    try:
-        yield progress
-    finally:
-        finished.set()
-        thread.join()
-
-
-def _compiling_notice(certifies: bool) -> str | None:
-    """A notice if the kernels of certificates (else those of training) have yet to be compiled."""
-    from holdfast._core.compiling import compiling_notice
-
-    if certifies:
-        from holdfast._core.order import vote_rows  # every certificate takes it
-
-        return compiling_notice([vote_rows])
-    from holdfast._core.geometry import pair_forms, pair_squares
-
-    return compiling_notice([pair_forms, pair_squares])
 
 
 def none_or_value(value: str) -> str | None:

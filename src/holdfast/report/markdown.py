@@ -25,6 +25,12 @@ def units_of(summary: dict) -> str:
     return summary["radius"].get("units", "standard deviations")
 
 
+def budget_lines(summary: dict, escape: Callable[[object], str]) -> list[str]:
+    """What the budget left undecided, and what to do; nothing if it left nothing."""
+    sentences = summary.get("budget", {}).get("sentences", [])
+    return ["", *(f"- {escape(sentence)}" for sentence in sentences)] if sentences else []
+
+
 def allowed_lines(summary: dict, escape: Callable[[object], str]) -> list[str]:
     """The section "What was allowed to move"; nothing if the summary has none."""
     threat = summary.get("threat")
@@ -96,6 +102,7 @@ def render_markdown(summary: dict) -> str:
         "",
         "Proven ≤ not attacked ≤ right; the truth under the worst attack lies between the first two. Balanced: every "
         "class counts alike.",
+        *budget_lines(summary, escape),
         "",
         f"## Class by class ({escape(best['method'])}), the worst first",
         "",
@@ -121,7 +128,7 @@ def render_markdown(summary: dict) -> str:
         lines.append(f"- {where}: {escape(each['sentence'])}{others}{becomes}.")
     lines += counterfactual_lines(summary)
     lines += ["", "## Where this comes from", ""]
-    lines += [f"- {escape(note)}" for note in summary["notes"]]
+    lines += [f"- {escape(note)}" for note in [*summary["notes"], *summary.get("thinned", [])]]
     lines.append(
         f"- {escape(data['n_train'])} training rows, {escape(data['n_test'])} test rows, "
         f"{escape(data['n_columns'])} columns, {escape(data['n_classes'])} classes of {escape(data['target'])}; "
@@ -144,7 +151,8 @@ def counterfactual_lines(summary: dict) -> list[str]:
         "",
         f"The smallest changes{' within the range of the training rows' if explained['within_data'] else ''}, for "
         f"{len(explained['rows'])} of {explained['of']} test rows{_whole(explained)}. {explained['closest']} of "
-        f"{explained['answers']} are proven to be the smallest, to {percent(explained['rounding'], 0)}.",
+        f"{explained['answers']} are proven to be the smallest, to {percent(explained['rounding'], 0)}."
+        f"{_no_single(explained)}",
     ]
     for title, places in (("The least certain rows", explained["least"]), ("The most certain rows", explained["most"])):
         if not places:
@@ -157,6 +165,12 @@ def counterfactual_lines(summary: dict) -> list[str]:
             single = f" {escape(alone[0].upper() + alone[1:])}." if alone else ""
             lines.append(f"- Row {escape(each['row'])}{named}: {escape(each['sentence'])}.{single}")
     return lines
+
+
+def _no_single(explained: dict) -> str:
+    """Why no change of one column alone is listed; nothing if there is one."""
+    why = explained.get("no_single")
+    return f" A change of one column alone was not looked for: {escape(why)}." if why else ""
 
 
 def _whole(explained: dict) -> str:

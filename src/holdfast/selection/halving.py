@@ -1,9 +1,10 @@
 """Successive halving of candidates by what they certify on folds."""
 
 import math
+import threading
 import time
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
@@ -331,6 +332,7 @@ def run_trials(
     test: np.ndarray,
     criterion: Criterion,
     n_searched: int,
+    ended: Callable[[], None] = lambda: None,
 ) -> list[tuple[list[Verdict], float]]:
     """For each trial the verdicts on its heads and the seconds of the fit; one that cannot be fitted scores 0.
 
@@ -344,6 +346,8 @@ def run_trials(
     criterion : Criterion
     n_searched : int
         As for :func:`~holdfast.selection.halving.neighbor_verdicts`.
+    ended : callable
+        Called after each trial.
     """
     scored = criterion.of_share(len(train) / len(y)).about(X[test], y[test])
     X, y = np.ascontiguousarray(X[train]), y[train]
@@ -359,9 +363,11 @@ def run_trials(
                 _fit(fitted, X, y, precomputed)
             except ValueError:  # such as a single class in the training part of a fold
                 results.append(([_WORST] * len(trial.heads), time.perf_counter() - began))
+                ended()
                 continue
             seconds = time.perf_counter() - began
             results.append((_verdicts(trial, fitted, X, y, scored, n_searched), seconds))
+            ended()
     return results
 
 
@@ -473,7 +479,8 @@ def climb(
 ) -> Table:  # fmt: skip
     """Try all recipes on the first rung, and the best of each on the next.
 
-    ``report(number, table)`` is called after a rung, ``step(number, done, total)`` after each of its tasks.
+    ``report(number, table)`` is called after a rung, ``step(number, done, total)`` after its trials, if need be from
+    other threads, though never from two at once.
     """
     with warnings.catch_warnings():  # here too: if tasks run as threads, one would restore the filters of another
         warnings.simplefilter("ignore", UserWarning)
@@ -528,6 +535,36 @@ def _survivors(table: Table, trials: dict[int, list[int]], rung: Rung, n_heads: 
     return {r: sorted(sorted(trials[r], key=lambda h: (-table.value((r, h)), h))[:n_heads]) for r in sorted(go_on)}
 
 
+class _Ended:
+    """Counts the trials that have ended: one by one those of tasks that share our memory.
+
+    A copy in another process counts nothing; its task counts when it is back.
+    """
+
+    def __init__(self, sizes: list[int], tick: Callable[[int, int], None]):
+        self._left, self._total = list(sizes), sum(sizes)
+        self._tick: Callable[[int, int], None] | None = tick
+        self._lock = threading.Lock()
+
+    def __getstate__(self) -> dict:
+        return {"_tick": None}
+
+    def one(self, task: int) -> None:
+        """A trial of a task has ended."""
+        if self._tick is not None:
+            self._take(task, 1)
+
+    def all(self, task: int) -> None:
+        """All trials of a task have ended."""
+        self._take(task, self._left[task])
+
+    def _take(self, task: int, count: int) -> None:
+        with self._lock:
+            self._left[task] -= count
+            if count and self._tick is not None:
+                self._tick(self._total - sum(self._left), self._total)
+
+
 def _run(recipes, trials, X, y, splits, criterion: Criterion, n_searched: int, n_jobs, tick) -> list[dict]:
     """For each fold, verdicts and seconds by recipe. A task is up to 8 recipes of one family on one fold."""
     groups: dict[str, list[int]] = {}
@@ -535,15 +572,17 @@ def _run(recipes, trials, X, y, splits, criterion: Criterion, n_searched: int, n
         groups.setdefault(recipes[r].family, []).append(r)
     parts = [family[k : k + 8] for family in groups.values() for k in range(0, len(family), 8)]
     tasks = [(f, part) for f in range(len(splits)) for part in parts]
+    ended = _Ended([len(part) for _, part in tasks], tick)
     calls = (
         joblib.delayed(run_trials)(
-            [Trial(recipes[r], trials[r]) for r in part], X, y, *splits[f], criterion, n_searched
+            [Trial(recipes[r], trials[r]) for r in part], X, y, *splits[f], criterion, n_searched,
+            partial(ended.one, task),
         )
-        for f, part in tasks
-    )
+        for task, (f, part) in enumerate(tasks)
+    )  # fmt: skip
     by_fold: list[dict] = [{} for _ in splits]
     found = joblib.Parallel(n_jobs, prefer="processes", return_as="generator")(calls)
-    for done, ((f, part), results) in enumerate(zip(tasks, found, strict=True), start=1):
+    for task, ((f, part), results) in enumerate(zip(tasks, found, strict=True)):
         by_fold[f].update(zip(part, results, strict=True))
-        tick(done, len(tasks))
+        ended.all(task)
     return by_fold
