@@ -101,7 +101,7 @@ def _neighbours(graph: csr_array, vertices: np.ndarray) -> np.ndarray:
 
 
 _BLOCK = 1024  # rows compared at once with their neighbours along the strongest direction
-_CHUNK = 1 << 18  # pairs whose margins are computed at once
+_CHUNK = 4096  # pairs whose margins are computed at once: their differences stay in the cache
 _MOST_CONFLICTS = 30_000_000  # 0.5 GB of index pairs; a cover of so many would drop nearly everything
 
 
@@ -172,32 +172,52 @@ def margins(one: np.ndarray, other: np.ndarray, L: np.ndarray) -> np.ndarray:
 def _near_pairs(X: np.ndarray, codes: np.ndarray, L: np.ndarray, radius: float) -> Iterator[np.ndarray]:
     """Pairs of rows of different classes that may be in conflict, each once, block by block.
 
-    ``‖M v‖ ≤ ‖L‖₂ ‖L v‖``, so that ``m ≤ r`` implies ``‖L(x_l − x_j)‖ ≤ 2 r ‖L‖₂``; and so far, at most, the two are
-    apart along any one direction: only a window of the rows in the order of the strongest one is looked at.
+    With ``d = ‖L v‖`` and ``s = ‖M v‖ / ‖L‖₂ ≤ d``, a conflict is ``d² ≤ reach s``, ``reach = 2 r ‖L‖₂``. So d ≤ reach;
+    and so far, at most, the two are apart along any one direction: only a window of the rows in the order of the
+    strongest one is looked at.
     """
     Z = X @ L.T
     Z = Z - Z.mean(axis=0)
-    reach = 2.0 * radius * np.linalg.norm(L, 2)
+    largest = float(np.linalg.norm(L, 2))
+    reach = 2.0 * radius * largest
     unit = max(reach, float(np.abs(Z).max(initial=0.0)) * np.sqrt(Z.shape[1])) or 1.0
     Z, reach = Z / unit, reach / unit  # squared lengths and reach are at most 1 now
     along = Z @ np.linalg.eigh(Z.T @ Z)[1][:, -1]
     order = np.argsort(along, kind="stable")
     Z, along, labels = Z[order], along[order], codes[order]
-    # One product for (d² − reach²)/2 − slack: (z, ‖z‖²/2 − reach²/2 − slack, 1)·(−z, 1, ‖z‖²/2), in single precision.
-    n, k = Z.shape
-    slack = 4.0 * (k + 8) * np.finfo(np.float32).eps  # sizes sum to at most 4, each of k + 2 products rounds thrice
-    half = 0.5 * np.einsum("nk,nk->n", Z, Z)
-    left = np.column_stack([Z, half - 0.5 * reach**2 - slack, np.ones(n)]).astype(np.float32)
-    right = np.column_stack([-Z, np.ones(n), half]).astype(np.float32)
+    near, slack = _HalfSquares(Z), 4.0 * (Z.shape[1] + 8) * np.finfo(np.float32).eps
+    slopes, slope_slack = _HalfSquares(Z @ (L / (largest or 1.0))), 4.0 * (L.shape[1] + 8) * np.finfo(np.float32).eps
+    n, limit = len(Z), np.float32(0.5 * reach**2 + slack)
     for start in range(0, n, _BLOCK):
         stop = min(start + _BLOCK, n)
         end = int(np.searchsorted(along, along[stop - 1] + reach + slack, side="right"))
         for first in range(start, end, _BLOCK):
             last = min(first + _BLOCK, end)
-            j, l = np.divmod(np.flatnonzero(left[start:stop] @ right[first:last].T <= 0.0), last - first)
-            j, l = j + start, l + first
-            wanted = (j < l) & (labels[j] != labels[l])  # each pair once
-            yield np.column_stack([order[j[wanted]], order[l[wanted]]])
+            half = near.between(slice(start, stop), slice(first, last))  # d²/2
+            j, l = np.divmod(np.flatnonzero(half <= limit), last - first)
+            wanted = (j + start < l + first) & (labels[j + start] != labels[l + first])  # each pair once
+            j, l = j[wanted], l[wanted]
+            if j.size:
+                steep = slopes.between(slice(start, stop), slice(first, last))[j, l].astype(np.float64)  # s²/2
+                bound = 0.5 * reach * np.sqrt(2.0 * np.maximum(steep + slope_slack, 0.0))
+                wanted = half[j, l] - slack <= bound * (1.0 + 1e-6)  # the margins decide, in double precision
+                yield np.column_stack([order[j[wanted] + start], order[l[wanted] + first]])
+
+
+class _HalfSquares:
+    """``‖a − b‖²/2 = (a, ‖a‖²/2, 1)·(−b, 1, ‖b‖²/2)`` of rows of length at most 1, in single precision.
+
+    Sizes sum to at most 4 and each of k + 2 products rounds thrice: off by at most ``4 (k + 8) ε``.
+    """
+
+    def __init__(self, A: np.ndarray):
+        half, ones = 0.5 * np.einsum("nk,nk->n", A, A), np.ones(len(A))
+        self._left = np.column_stack([A, half, ones]).astype(np.float32)
+        self._right = np.column_stack([-A, ones, half]).astype(np.float32)
+
+    def between(self, rows: slice, others: slice) -> np.ndarray:
+        """Those of each row with each other: (n_rows, n_others)."""
+        return self._left[rows] @ self._right[others].T
 
 
 def _restore_classes(dropped: np.ndarray, codes: np.ndarray, pairs: np.ndarray) -> None:
