@@ -14,7 +14,7 @@ ORDER = (
     "_core", "base", "datasets", "learn", "certificates", "models", "paper", "explanations", "selection", "files",
     "displays", "report", "auditing", "cli",
 )  # fmt: skip
-COMPILED = {"entry", "inner", "inlined", "njit"}  # decorators of numerics/compile.py, and numba's own
+COMPILED = {"entry", "inner", "inlined", "njit"}  # decorators of _core/compiling.py, and numba's own
 EMPTY = re.compile(r"^empty_")  # a maker of empty state: a NamedTuple of arrays that a kernel fills
 
 

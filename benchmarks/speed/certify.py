@@ -7,6 +7,7 @@
 import os
 import resource
 import time
+from argparse import ArgumentParser
 from pathlib import Path
 
 import numpy as np
@@ -92,6 +93,7 @@ def timed(engine, problem: NeighborProblem, queries: np.ndarray, budget: Budget 
 
 
 if __name__ == "__main__":
+    ArgumentParser(description=__doc__).parse_args()
     measured = certify()
     write("certify", measured)
     print(table(measured, COLUMNS))

@@ -335,7 +335,7 @@ def _labelled_rows(model, X, y, target, drop, id):
     if X is None:
         raise ValueError("The model needs rows to be audited on: give X and y, or a table and its target.")
     if y is None or isinstance(X, (str, Dataset)) or hasattr(X, "__fspath__"):
-        if y is None and hasattr(X, "columns") and target is None:
+        if y is None and target is None and (hasattr(X, "columns") or isinstance(X, np.ndarray)):
             raise ValueError("The rows have no labels: give y, or the name of the target column.")
         reading, needed = how_read(model)
         dataset = open_data(X, target, drop=drop, id=id, options=reading.options(columns=needed))

@@ -5,7 +5,9 @@ before it become one map of the user's columns (``pipelines``, ``columns``), a :
 possible, and an engine (``engines``) finds the smallest of them that changes the vote, or a bound on it.
 """
 
+from holdfast.certificates.api import Attack as Attack
 from holdfast.certificates.api import CertifiedAccuracy as CertifiedAccuracy
+from holdfast.certificates.api import attack as attack
 from holdfast.certificates.api import certify as certify
 from holdfast.certificates.certificate import Certificate as Certificate
 from holdfast.certificates.engines import ENGINES as ENGINES

@@ -235,7 +235,7 @@ def certify(
         Megabytes that distances from rows to all reference points may take at once, over all threads; beside
         them there are a few copies of the reference points. It affects the time, and no result.
     n_jobs : int or None, default=None
-        Threads.
+        Threads; None or -1: all processors that this process may use.
     verbose : int, default=0
         1 prints progress.
     progress : callable, optional
@@ -417,7 +417,7 @@ def _printer(verbose: int, progress: Progress | None) -> Progress | None:
     return report
 
 
-_OPTIONS = [name for name in signature(certify).parameters if name not in ("model", "X", "y")]
+_OPTIONS = [name for name in signature(certify).parameters if name not in ("model", "X", "y", "witness")]
 
 
 @dataclass(frozen=True)

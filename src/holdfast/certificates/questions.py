@@ -361,7 +361,7 @@ class DistanceProblem(Problem):
     outlier : int
         The answer where no point is within reach.
     moves, scale, absolute, n_steps, n_terms
-        As for :class:`~holdfast.certificates.problems.NeighborProblem`.
+        As for :class:`~holdfast.certificates.questions.NeighborProblem`.
     """
 
     points: np.ndarray
@@ -541,7 +541,7 @@ class NeighborProblem(Problem):
         Magnitude of other terms that cancel when u is computed from an input (means of scalers, say), for the rounding
         bound.
     absolute, n_steps, n_terms
-        As for :class:`~holdfast.certificates.problems.Problem`; by default ``|T|`` and one step.
+        As for :class:`~holdfast.certificates.questions.Problem`; by default ``|T|`` and one step.
     shared : bool
         Whether the model votes with these very points, and not with points it has mapped by itself.
     goal : int or None

@@ -142,6 +142,9 @@ def voter_for(model, reference=None) -> Voter:
     reference : tuple (X_train, y_train) or None
         The rows it was fitted on, where the classifier does not give them.
     """
+    if isinstance(model, type):
+        name = model.__name__
+        raise TypeError(f"{name} is a class, not a fitted model: certify({name}(...).fit(X_train, y_train), ...).")
     asked, model = model, inner_model(model)
     *steps, last = _steps(model)
     check_is_fitted(last)

@@ -385,7 +385,7 @@ _LARGEST = 1e280  # p-th powers of distances stay below
 
 @dataclass(frozen=True)
 class DistanceVoter(Voter):
-    """Votes that depend on the distances themselves; see :class:`~holdfast.certificates.problems.DistanceProblem`.
+    """Votes that depend on the distances themselves; see :class:`~holdfast.certificates.questions.DistanceProblem`.
 
     Attributes
     ----------

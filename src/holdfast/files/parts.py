@@ -358,7 +358,7 @@ def validate_model(model, rebuild: bool = False) -> None:
 
 def _validate(model, rebuild: bool) -> None:
     if not isinstance(model, BaseEstimator):
-        raise ValueError(f"it is no estimator but {short(model)}.")
+        raise ValueError(f"only estimators of scikit-learn can be in a model file, not {short(model)}.")
     parts = list(_parts(model))
     for part in parts:
         if isinstance(part, BaseEstimator):

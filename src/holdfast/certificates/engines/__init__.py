@@ -1,6 +1,6 @@
 """Engines: algorithms that bound the smallest move that changes a vote.
 
-:data:`ENGINES` is the registry that :func:`choose` reads; an engine is one file here and one entry there.
+:data:`ENGINES` is the registry that :func:`choose` reads; an engine is a function here and one entry there.
 """
 
 from dataclasses import replace
