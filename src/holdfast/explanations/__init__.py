@@ -1,7 +1,7 @@
 """What would have to change for another answer: counterfactuals, each checked by the model's own ``predict``.
 
-:func:`counterfactuals` is the front door. ``question`` says what counts as an answer; ``search`` finds the closest ones,
-bounds them from below and shortens their numbers; ``variants`` change few features or categories, or are several;
+:func:`counterfactuals` is the front door. ``question`` says what counts as an answer; ``search`` finds the closest
+ones, bounds them from below and shortens their numbers; ``variants`` change few features or categories, or are several;
 :class:`Counterfactuals` is the result.
 """
 
