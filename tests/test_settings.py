@@ -1,4 +1,4 @@
-"""No import and no call leaves a setting of the process changed; a fresh process runs this as ``tests.test_settings``."""
+"""No import and no call leaves a setting of the process changed: looked at in a process of its own."""
 
 import gc
 import importlib
@@ -27,7 +27,7 @@ def settings() -> dict:
         "warnings are shown by": warnings.showwarning,
         "errors of numpy": np.geterr(),
         "printing of numpy": np.get_printoptions(),
-        "numbers of numpy": np.random.get_state(),  # noqa: NPY002: the generator that belongs to the process
+        "numbers of numpy": np.random.get_state(),  # noqa: NPY002
         "numbers of random": random.getstate(),
         "locale": locale.setlocale(locale.LC_ALL),
         "environment": dict(os.environ),
