@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from holdfast.learn import BasisWeights, Factors, PositiveDefinite, PSDMatrices, whitening
+from holdfast.learn.spaces import components_of, components_of_factor
 
 P = 4
 
@@ -49,3 +50,13 @@ def test_whitening_makes_the_scatter_round():
     np.testing.assert_allclose(W @ C @ W, np.eye(P) * np.trace(C) / P, atol=1e-4)
     np.testing.assert_allclose(whitening(1e-30 * C, np.zeros((P, P)), shrinkage=1e-9), W, atol=1e-6 * np.abs(W).max())
     assert whitening(np.zeros((P, P)), shrinkage=0.1) is None
+
+
+@pytest.mark.parametrize(("rows", "rank"), [(3, 3), (9, 5), (6, 2), (1, 1), (4, 0)])
+def test_a_factor_gives_the_components_of_its_matrix(rows, rank):
+    rng = np.random.default_rng(rows)
+    L = rng.normal(size=(rows, rank)) @ rng.normal(size=(rank, 5))
+    found = components_of_factor(L)
+    assert found.shape == (max(rank, 1), 5)
+    np.testing.assert_allclose(found.T @ found, L.T @ L, atol=1e-12)
+    np.testing.assert_allclose(found, components_of(L.T @ L), atol=1e-7)
