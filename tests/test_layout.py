@@ -61,6 +61,9 @@ def test_the_map_has_every_part_in_order():
     table = page[page.index("## The map") : page.index("Within `learn/`")]
     listed = re.findall(r"^\| `(\w+)(?:/|\.py)` \|", table, re.MULTILINE)
     assert tuple(listed) == ORDER
+    picture = page[page.index("## The code in one picture") : page.index("Two computations run")]
+    floors = re.findall(r"^ (?:the app|the library| {3,}) +(\w+)  ", picture, re.MULTILINE)
+    assert tuple(reversed(floors)) == ORDER
 
 
 def test_files_of_learn_stand_in_the_order_of_their_imports():

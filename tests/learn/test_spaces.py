@@ -14,15 +14,20 @@ def _metric(rng) -> np.ndarray:
     return L.T @ L
 
 
-def _spaces(rng) -> list:
-    stretched = Factors(whitening(_metric(rng), shrinkage=0.01))
-    return [PSDMatrices(), PositiveDefinite(1e-6), Factors(), stretched, BasisWeights(rng.normal(size=(7, P)))]
+# name -> a space, made with random numbers
+SPACES = {
+    "PSD matrices": lambda rng: PSDMatrices(),
+    "positive definite": lambda rng: PositiveDefinite(1e-6),
+    "factors": lambda rng: Factors(),
+    "stretched factors": lambda rng: Factors(whitening(_metric(rng), shrinkage=0.01)),
+    "basis weights": lambda rng: BasisWeights(rng.normal(size=(7, P))),
+}
 
 
-@pytest.mark.parametrize("which", range(5))
-def test_gradients_go_through_the_space(which):
-    rng = np.random.default_rng(which)
-    space, C = _spaces(rng)[which], _metric(rng)
+@pytest.mark.parametrize("make", SPACES.values(), ids=list(SPACES))
+def test_gradients_go_through_the_space(make):
+    rng = np.random.default_rng(0)
+    space, C = make(rng), _metric(rng)
     x = space.start(_metric(rng)) + 0.1
     g = space.gradient(C, x)  # of tr(C M)
     step = 1e-6 * rng.normal(size=x.shape)
@@ -30,10 +35,10 @@ def test_gradients_go_through_the_space(which):
     assert 2 * np.vdot(g, step) == pytest.approx(slope, rel=1e-6)
 
 
-@pytest.mark.parametrize("which", range(4))
-def test_a_start_stands_for_its_metric(which):
-    rng = np.random.default_rng(which)
-    space, M = _spaces(rng)[which], _metric(rng) + np.eye(P)
+@pytest.mark.parametrize("name", [name for name in SPACES if name != "basis weights"])
+def test_a_start_stands_for_its_metric(name):
+    rng = np.random.default_rng(1)
+    space, M = SPACES[name](rng), _metric(rng) + np.eye(P)
     np.testing.assert_allclose(space.metric(space.start(M)), M, rtol=1e-9, atol=1e-9)
 
 
