@@ -8,6 +8,7 @@ import json
 import re
 from dataclasses import dataclass, replace
 from pathlib import Path
+from textwrap import dedent
 
 import numpy as np
 import pandas as pd
@@ -324,3 +325,17 @@ def test_every_line_of_the_table_is_shown():
     assert lines == list(SHOWN)
     extending = (ROOT / "docs/extending.md").read_text(encoding="utf-8")
     assert all(f"\n{shown}\n" in extending for shown in SHOWN.values() if isinstance(shown, str))
+
+
+def test_the_first_change_is_as_the_page_says(monkeypatch, capsys):
+    """Its class passes the contract, and its learners print what stands there."""
+    page = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    part = page[page.index("## Your first change") : page.index("## The map")]
+    blocks = [dedent(text) for text in re.findall(r"```\n(.*?)```", part, re.DOTALL)]
+    term, use, printed = (next(b for b in blocks if b.startswith(word)) for word in ("class", "from sklearn", "LMNN"))
+    space = {"np": np, "MatrixTerm": MatrixTerm}
+    exec(term, space)
+    test_terms.test_matrix_terms_have_their_gradient(space["OffDiagonal"])
+    monkeypatch.setattr(learn, "OffDiagonal", space["OffDiagonal"], raising=False)
+    exec(use, {})
+    assert capsys.readouterr().out == printed

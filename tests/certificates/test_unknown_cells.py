@@ -100,4 +100,4 @@ def test_no_range_is_known_of_a_linear_model_alone():
     X = np.random.default_rng(0).normal(size=(20, 2))
     found = certify(LogisticRegression().fit(X, X[:, 0] > 0), X)
     assert found.far is None
-    assert list(found.to_frame()) == ["prediction", "radius", "upper", "exact"]
+    assert list(found.to_frame()) == ["prediction", "radius", "upper", "exact", "budget_ended"]
