@@ -47,10 +47,11 @@ attack: $(VENV)/.ready
 # again. Compiled code is kept apart.
 LOWEST := numpy==1.26.4 scipy==1.12.0 scikit-learn==1.6.0 numba==0.60.0 joblib==1.3.2 threadpoolctl==3.2.0 pandas==2.2.2
 LOWEST_TESTS := tests/test_import.py tests/base tests/_core tests/models tests/paper/test_perturbation_search.py \
-  $(addprefix tests/learn/test_,$(addsuffix .py,metric objective triplets neighbor_search bases terms solvers primal_dual \
-  quasi_newton stochastic learners baselines)) \
-  tests/certificates/test_contract.py tests/certificates/test_certify.py tests/certificates/test_linear.py tests/certificates/voting \
-  tests/certificates/folding tests/certificates/test_polyhedra.py tests/explanations
+  $(addprefix tests/learn/test_,$(addsuffix .py,spaces objective supervision neighbor_search bases terms solvers primal_dual \
+  lbfgs stochastic learners)) tests/paper/test_learners.py \
+  tests/certificates/engines tests/certificates/test_certify.py tests/certificates/test_readers.py \
+  $(addprefix tests/certificates/test_,$(addsuffix .py,pipelines encoded_numbers precision_of_steps threats_on_words unknown_cells \
+  scikit_neighbors own_functions programs polyhedra)) tests/explanations
 test-lowest: .venv-lowest/.ready
 	NUMBA_CACHE_DIR=.venv-lowest/numba $(ONE_THREAD) .venv-lowest/bin/pytest -q -n $(JOBS) --dist worksteal $(LOWEST_TESTS)
 

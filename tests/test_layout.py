@@ -1,7 +1,9 @@
-"""The layout that CONTRIBUTING.md describes: the order of imports, and what stands in _core/."""
+"""The layout of CONTRIBUTING.md: the order of imports, the seam of library and app, what stands in _core/."""
 
 import ast
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -14,6 +16,8 @@ ORDER = (
     "_core", "base", "datasets", "learn", "certificates", "models", "paper", "explanations", "selection", "files",
     "displays", "report", "auditing", "cli",
 )  # fmt: skip
+APP = ("report", "auditing", "cli")  # the app, which calls the library: all before it
+OF_THE_APP = ("jinja2", "openpyxl", "pyarrow", "rich", "typer")  # packages that the library works without
 COMPILED = {"entry", "inner", "inlined", "njit"}  # decorators of _core/compiling.py, and numba's own
 EMPTY = re.compile(r"^empty_")  # a maker of empty state: a NamedTuple of arrays that a kernel fills
 
@@ -57,6 +61,9 @@ def test_the_map_has_every_part_in_order():
     table = page[page.index("## The map") : page.index("Within `learn/`")]
     listed = re.findall(r"^\| `(\w+)(?:/|\.py)` \|", table, re.MULTILINE)
     assert tuple(listed) == ORDER
+    picture = page[page.index("## The code in one picture") : page.index("Two computations run")]
+    floors = re.findall(r"^ (?:the app|the library| {3,}) +(\w+)  ", picture, re.MULTILINE)
+    assert tuple(reversed(floors)) == ORDER
 
 
 def test_files_of_learn_stand_in_the_order_of_their_imports():
@@ -91,6 +98,106 @@ def test_imports_go_one_way(part):
             if part_of(module) in later:
                 against.append(f"{path.relative_to(SOURCE)} imports {module}")
     assert not against
+
+
+# What the app still imports of the library that is in no ``__init__``. The list can only shrink: a name that is here
+# is to become public, or to move to the app, where the app alone wants it.
+PRIVATE = """
+holdfast._core.compiling: compiling_notice
+holdfast._core.geometry: pair_forms pair_squares
+holdfast._core.order: vote_rows
+holdfast.base.blocks: n_threads
+holdfast.base.disk: fcntl written_atomically
+holdfast.base.inputs: as_pandas check_count check_number class_codes with_names
+holdfast.base.neighbors: nearest
+holdfast.base.text: json_text json_value number percent printable short_name significant
+holdfast.certificates.api: Attack DEFAULT_BUDGET
+holdfast.certificates.columns: Encoding as_column key numeric unknown
+holdfast.certificates.norms: as_norm
+holdfast.certificates.pipelines: fold
+holdfast.certificates.readers: inner_model
+holdfast.certificates.threat: by_name checked_threat table_columns
+holdfast.certificates.threat_names: Columns deviations stored_rows
+holdfast.certificates.threat_text: TRAINING sentences
+holdfast.certificates.vote: NeighborVoter
+holdfast.datasets.checks: Finding MIN_ROWS_PER_CLASS Repairs all_flags check_dataset describe refuse_fatal repair
+holdfast.datasets.columns: MISSING UnknownValues count_rows day_as_date describe_all finite_numbers unknown_categories words_of
+holdfast.datasets.encoder: check_columns
+holdfast.datasets.formats: NUMBER
+holdfast.datasets.load: origin_of
+holdfast.datasets.tables: row_names
+holdfast.displays: input_margins input_metric
+holdfast.explanations.result: as_given change_text entry_data entry_sentence proof_text
+holdfast.files.archive: HEADER
+holdfast.models.classifiers: VotingClassifier
+holdfast.selection.families: Recipe
+"""  # noqa: E501
+
+
+def test_the_library_imports_nothing_of_the_app():
+    against = []
+    for path in FILES:
+        if path.relative_to(SOURCE).parts[0] not in APP:
+            modules = imported(ast.parse(path.read_text(encoding="utf-8")))
+            against += [f"{path.relative_to(SOURCE)} imports {m}" for m in modules if m.split(".")[1] in APP]
+    assert not against
+
+
+def test_the_library_works_without_the_packages_of_the_app():
+    """In a fresh process in which none of them can be imported; ``learn.dask`` is for those who have Dask."""
+    library = [path.relative_to(SOURCE).with_suffix("") for path in FILES]
+    names = [
+        ".".join(("holdfast", *file.parts)).removesuffix(".__init__") for file in library if file.parts[0] not in APP
+    ]
+    code = f"""
+import importlib, sys
+sys.modules.update(dict.fromkeys({[*OF_THE_APP, "pandas", "matplotlib"]}))
+for name in {[name for name in names if name != "holdfast.learn.dask"]}:
+    importlib.import_module(name)
+from holdfast import LMNN, CertifiedKNeighborsClassifier, certify
+from sklearn.datasets import load_iris
+X, y = load_iris(return_X_y=True)
+print(certify(CertifiedKNeighborsClassifier(LMNN()).fit(X, y), X[:2]).exact.all())
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.stdout.strip() == "True", done.stderr
+
+
+def public_names() -> set[str]:
+    """Names that the root or the ``__init__`` of a folder of the library gives out, and the displays."""
+    import holdfast
+
+    names = {f"holdfast.{name}" for name in [*holdfast.__all__, "__version__"]}
+    names |= {f"holdfast.{module}.{name}" for name, module in holdfast._MODULE_OF.items()}
+    for folder in set(ORDER) - {*APP, "_core", "base"}:
+        for file in (SOURCE / folder / "__init__.py", SOURCE / f"{folder}.py"):
+            for node in ast.parse(file.read_text(encoding="utf-8")).body if file.exists() else []:
+                if isinstance(node, ast.ImportFrom) and file.stem == "__init__":
+                    names.update(f"holdfast.{folder}.{alias.asname}" for alias in node.names if alias.asname)
+                elif isinstance(node, ast.ClassDef) and node.name.endswith("Display"):
+                    names.add(f"holdfast.{folder}.{node.name}")
+    return names
+
+
+def test_the_app_uses_public_names_of_the_library():
+    """A public name may be imported from the module that defines it, which takes less time than its whole folder."""
+    public, private = public_names(), set()
+    for path in FILES:
+        if path.relative_to(SOURCE).parts[0] not in APP:
+            continue
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Import):
+                private.update((alias.name, "*") for alias in node.names if alias.name.startswith("holdfast"))
+            elif isinstance(node, ast.ImportFrom) and (node.module or "").startswith("holdfast"):
+                folder = ".".join(node.module.split(".")[:2])
+                used = {alias.name for alias in node.names if f"{folder}.{alias.name}".split(".")[1] not in APP}
+                names = {name for name in used if not {f"{node.module}.{name}", f"{folder}.{name}"} & public}
+                private.update((node.module, name) for name in names)
+    lines = PRIVATE.strip().splitlines()
+    listed = {(module, name) for module, names in (line.split(": ") for line in lines) for name in names.split()}
+    assert not private - listed, "use a public name, or give the name out in the __init__ of its folder"
+    assert not listed - private, "no longer used: take it from the list"
+    assert lines == sorted(lines)
 
 
 def test_folders_of_tests_mirror_the_source():

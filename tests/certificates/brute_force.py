@@ -108,11 +108,19 @@ def exact_radius(problem: NeighborProblem, u, y, x=None) -> float:
     return best
 
 
+def _gram(norm, d) -> np.ndarray:
+    """``G`` with ``‖δ‖² = δᵀ G δ``, from the lengths of sums of two unit vectors alone."""
+    eye = np.eye(d)
+    squares = norm.lengths((eye[:, None] + eye).reshape(-1, d)).reshape(d, d) ** 2
+    alone = np.diagonal(squares) / 4
+    return (squares - alone - alone[:, None]) / 2
+
+
 def _dual(problem, A):
-    name = problem.norm.name
-    if name == "ellipsoid":
-        return np.sqrt(np.einsum("id,de,ie->i", A, np.linalg.inv(problem.moves.free_norm.A0), A))
-    return {"l2": np.linalg.norm(A, axis=1), "linf": np.abs(A).sum(1), "l1": np.abs(A).max(1)}[name]
+    if problem.norm.quadratic:
+        inverse = np.linalg.inv(_gram(problem.moves.free_norm, A.shape[1]))
+        return np.sqrt(np.einsum("id,de,ie->i", A, inverse, A))
+    return {"linf": np.abs(A).sum(1), "l1": np.abs(A).max(1)}[problem.norm.name]
 
 
 def _least(problem, A, c, x, best):
@@ -128,7 +136,7 @@ def _least(problem, A, c, x, best):
                 finite = np.isfinite(room)
                 rows.append(sign * np.eye(d)[finite])
                 levels.append(-room[finite])
-        G = problem.moves.free_norm.A0 if problem.norm.name == "ellipsoid" else np.eye(d)
+        G = _gram(problem.moves.free_norm, d)
         try:
             solved = quadprog.solve_qp(G, np.zeros(d), np.vstack(rows).T.copy(), np.concatenate(levels))
         except ValueError:

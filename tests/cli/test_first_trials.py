@@ -41,11 +41,11 @@ alone is of this file):
 3.5 streams, a reader that goes away, Ctrl-C: cli/test_cli.py
 3.6 certifying the training rows: test_training_rows_are_noticed
 4.1 columns in another order, a wrong reference: adversary/test_columns.py, adversary/test_reference.py
-4.2 ColumnTransformer, imputers, unions, samplers: certificates/folding/test_pipelines.py, cli/test_table_models.py
+4.2 ColumnTransformer, imputers, unions, samplers: certificates/test_pipelines.py, cli/test_table_models.py
 4.3 monotone steps; what is refused: certificates/lemmas/test_steps.py, certificates/test_certify.py
-4.4 weights, Manhattan, radius, centroids, linear models: certificates/voting/test_contract.py,
+4.4 weights, Manhattan, radius, centroids, linear models: certificates/test_readers.py,
     lemmas/test_distances.py
-4.5 GridSearchCV, FrozenEstimator: certificates/folding/test_pipelines.py::test_searches_…
+4.5 GridSearchCV, FrozenEstimator: certificates/test_pipelines.py::test_searches_…
 4.6 `frozen=` by name: test_python_of_every_day
 4.7 `audit(df, "y")` in a notebook: test_python_of_every_day
 4.8 certified accuracy of scikit-learn's k-NN as a score: test_python_of_every_day

@@ -10,7 +10,7 @@ from holdfast import LMNN, Perturbation, learn
 from holdfast.learn import MatrixTerm, ProxyTerm, Pull, Push, Triplets, TripletTerm
 from holdfast.learn.objective import Objective
 from holdfast.learn.terms import Term
-from tests.learn.test_triplet_geometry import SHAPES, P
+from tests.learn.test_geometry import SHAPES, P
 
 EXPORTED = [v for _, v in sorted(vars(learn).items()) if inspect.isclass(v) and issubclass(v, Term)]
 BASES = (TripletTerm, MatrixTerm, ProxyTerm)

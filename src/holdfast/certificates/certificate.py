@@ -1,7 +1,7 @@
 """The answer of ``certify``."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -145,24 +145,14 @@ class Certificate:
             At least one; all with true labels, or none.
         """
         first = parts[0]
-        return cls(
-            np.concatenate([part.radius for part in parts]),
-            np.concatenate([part.upper for part in parts]),
-            _stacked([part.adversarial for part in parts]),
-            np.concatenate([part.prediction for part in parts]),
-            first.norm,
-            first.units,
-            None if first.true is None else np.concatenate([part.true for part in parts]),
-            first.at,
-            first.changes_at_no_cost,
-            None if first.index is None else first.index.append([part.index for part in parts[1:]]),
-            first.frozen,
-            first.enumerated,
-            **{
-                name: None if getattr(first, name) is None else np.concatenate([getattr(part, name) for part in parts])
-                for name in (*_CELLS, "budget_ended")
-            },
-        )
+        rows = ("radius", "upper", "prediction", "true", *_CELLS, "budget_ended")
+        joined: dict[str, Any] = {
+            name: np.concatenate([getattr(part, name) for part in parts])
+            for name in rows
+            if getattr(first, name) is not None
+        }
+        index = None if first.index is None else first.index.append([part.index for part in parts[1:]])
+        return replace(first, adversarial=_stacked([part.adversarial for part in parts]), index=index, **joined)
 
     def __len__(self) -> int:
         return self.radius.size

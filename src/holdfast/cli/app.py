@@ -3,6 +3,7 @@
 from typing import Annotated
 
 import typer
+from typer.main import get_command
 
 from holdfast.cli.attack import attack_command
 from holdfast.cli.audit import audit_command
@@ -52,7 +53,7 @@ def _print_version(wanted: bool) -> None:
 def run() -> int:
     """Parse the command line, run its command; the exit code."""
     try:
-        return app(prog_name="holdfast", standalone_mode=False) or 0
+        return get_command(app)(prog_name="holdfast", standalone_mode=False) or 0  # app() replaces sys.excepthook
     except Exception as error:
         if not hasattr(error, "exit_code"):  # the parser's own have one; typer does not export their base
             raise
