@@ -31,10 +31,8 @@ def name_of(estimator, name: str | None) -> str:
 
 
 def input_metric(voter: NeighborVoter, scale: np.ndarray) -> np.ndarray:
-    """``M`` over the features in units of ``scale``, the steps before the metric folded in.
-
-    With a ``Normalizer`` among the steps this is the metric after it, in the directions before it. Of a model that
-    takes words and gaps, this is the metric over the columns, 0 for those of words.
+    """``M`` over the features in units of ``scale``, the steps before the metric folded in; with a ``Normalizer`` among
+    them the metric after it, in the directions before it. Columns of words are 0.
     """
     fold = voter.fold
     L = fold.before.W if fold.after is None else fold.after.W @ fold.before.W
@@ -45,11 +43,9 @@ def input_metric(voter: NeighborVoter, scale: np.ndarray) -> np.ndarray:
 def input_margins(
     voter: NeighborVoter, X: np.ndarray, y: np.ndarray, scale: np.ndarray, frozen: np.ndarray, n_jobs: int | None = None
 ) -> np.ndarray | None:
-    """Signed adversarial margin (Eq. 3) of each row, for its nearest target and impostor among the voters.
-
-    Measured in units of ``scale``, over moves of the features that are not frozen. None where it is not
-    defined (a ``Normalizer`` or a monotone map is among the steps, or nothing can move); rows whose label has no
-    voter, or all of them, are left out.
+    """Signed adversarial margin (Eq. 3) of each row for its nearest target and impostor among the voters, in units of
+    ``scale``, over moves of the features that are not frozen; None where a ``Normalizer`` or a monotone map is among
+    the steps, or nothing can move. Rows whose label has no voter, or all of them, are left out.
     """
     if not voter.fold.affine or frozen.all():
         return None

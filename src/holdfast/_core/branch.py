@@ -33,10 +33,8 @@ LOOK = 24  # targets, nearest after the move, that bound a new member: fewer giv
 
 @entry
 def search(tree, active, query, kinds, scratch, least, most, best_z):
-    """Plant a root for each kind, of bound ``least`` or more, and solve nodes; True if it is over.
-
-    A node is closed if its bound or its relaxation says so, or at a witness; else its children go into the heap. Once
-    the work (``active.work``) is ``most``, what is not yet solved is left, or closed, at its bound.
+    """Plant a root for each kind, of bound ``least`` or more, and solve nodes until it is over (True) or the work
+    (``active.work``) is ``most``: what is then unsolved is left, or closed, at its bound.
     """
     nodes, heap, free, status = tree.nodes, tree.heap, tree.free, tree.status[0]
     squared, slopes, rounding, down, up = query.squared, query.slopes, query.rounding, query.down, query.up
@@ -118,10 +116,9 @@ def _raised(bound, length, within, ball):
 
 @inner
 def _branch_on_target(tree, slot, active, query, kind, scratch, most, size, along, within, ball):
-    """If more targets are nearer than some member than can be excused: require the worst, or excuse it.
-
-    Targets that no move within reach can put behind the members are excused at once. Returns True if it branched, or
-    the node was closed because there is no work left.
+    """If more targets are nearer than some member than can be excused: require the worst, or excuse it. Targets that no
+    move within reach puts behind the members are excused at once. True if it branched, or the node was closed for lack
+    of work.
     """
     nodes, heap, status, node = tree.nodes, tree.heap, tree.status[0], tree.nodes[slot]
     members, excused, required = tree.members[slot], tree.excused, tree.required
@@ -284,9 +281,8 @@ def _length_with_member(query, scratch, p, n_near, required, n_required, spared,
 
 @inner
 def plant_roots(tree, query, kinds, least, tally):
-    """Put a node with nothing chosen for every kind into the heap, its bound no less than ``least``.
-
-    A kind whose bound closes it is recorded. ``tally`` is room for a count of each class.
+    """Put a node with nothing chosen for every kind into the heap, its bound at least ``least``, and record the kinds
+    that their bound closes. ``tally`` is work space for a count of each class.
     """
     nodes, heap, free, status = tree.nodes, tree.heap, tree.free, tree.status[0]
     for i in range(kinds.size):

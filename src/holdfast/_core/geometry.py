@@ -59,9 +59,8 @@ def take(values, index, out, start, stop):
 
 @entry
 def scatter(reference, partial, factor, out):
-    """``out[reference[u]] += factor · partial[u]``.
-
-    Neighbouring triplets often share a pair: what goes to the same place in a row is summed first.
+    """``out[reference[u]] += factor · partial[u]``; neighbouring triplets often share a pair, so runs of equal targets
+    are summed first.
     """
     u = 0
     while u < reference.size:
@@ -93,9 +92,8 @@ def degrees(first, second, weight, out, start, stop):
 
 @entry(fastmath=FAST)
 def half_laplacian(indptr, second, weight, degree, X, out, start, stop):
-    """``out[i] = degree_i x_i / 2 - sum over the pairs (i, j) listed under i of weight_ij x_j``, four at a time.
-
-    Half of Lap(weight) X in the sense that ``Xᵀ Lap X = Xᵀ out + outᵀ X``: a pair is met once, not twice.
+    """``out[i] = degree_i x_i / 2 − Σ_j weight_ij x_j`` over the pairs listed under i, four at a time: half of
+    Lap(weight) X, ``Xᵀ Lap X = Xᵀ out + outᵀ X``, so that a pair is read once, not twice.
     """
     width = X.shape[1]
     for i in range(start, stop):
@@ -142,10 +140,8 @@ def place_keys(keys, place, order):
 
 @entry
 def fill_pairs_of_anchors(i, j, l, met_under, met_at, target_of, first, second, ij, il, targets):
-    """Fill the last five with the pairs (i, j) and (i, l); the numbers of pairs and of targets.
-
-    ``met_under`` is, of each point, the last anchor it was met under (-1: none), ``met_at`` the place of that pair,
-    ``target_of`` the last anchor it was a target of.
+    """Fill the last five with the pairs (i, j) and (i, l); the numbers of pairs and of targets. For each point: the
+    last anchor it was met under (-1: none), the index of that pair, and the last anchor it was a target of.
     """
     count, n_targets = 0, 0
     for t in range(i.size):
@@ -171,8 +167,7 @@ def fill_pairs_of_anchors(i, j, l, met_under, met_at, target_of, first, second, 
 
 @entry
 def fill_distinct(indptr, order, j, met_under, met_at, first, second, place):
-    """Fill the last three with the distinct ordered pairs (i, j) and each input's place; their number.
-
+    """Fill the last three with the distinct ordered pairs (i, j) and each input's index among them; their number.
     ``order[indptr[u]:indptr[u + 1]]`` are the inputs with i = u.
     """
     count = 0
@@ -190,10 +185,8 @@ def fill_distinct(indptr, order, j, met_under, met_at, first, second, place):
 
 @entry
 def drop_reversed(first, second, place, to, into, met_under, met_at, new, twin):
-    """Drop (v, u), v > u, where (u, v) is there too; returns the number of pairs kept.
-
-    Pairs are sorted by their first points. ``into[to[u]:to[u + 1]]`` are the pairs that end at u; ``twin`` of (v, u),
-    v > u, is the pair (u, v), if there.
+    """Drop (v, u), v > u, where (u, v), its ``twin``, is there too; the number of pairs kept. Pairs are sorted by their
+    first points; ``into[to[u]:to[u + 1]]`` are the pairs that end at u.
     """
     t = 0
     for u in range(met_under.size):
@@ -220,11 +213,9 @@ def drop_reversed(first, second, place, to, into, met_under, met_at, new, twin):
 
 @entry
 def nearest_borders(D, lengths, codes, labels, margins, rivals, targets):
-    """For each row, the border between two prototypes that determines its margin.
-
-    For each rival the nearest prototype of the row's class is tried first. A rival is skipped as soon as its largest
-    border so far is no smaller than the margin found so far, so for most rivals a single border is computed. D holds
-    squared distances of rows to prototypes, ``lengths`` the ``‖a_l − a_j‖*``, none of them zero.
+    """For each row, the border between two prototypes that determines its margin. D holds squared distances to
+    prototypes, ``lengths`` the ``‖a_l − a_j‖* > 0``. A rival whose largest border so far is no smaller than the margin
+    is skipped.
     """
     for i in range(D.shape[0]):
         own, rival = ZERO - 1, ZERO - 1
@@ -305,9 +296,8 @@ def squared_distances(points, query, out):
 
 @entry
 def scan(tile, index, start, first, last, own, same, found_same, other, found_other):
-    """Insert the points of a tile, which begins at column ``start``, into each row's sorted lists.
-
-    Columns ``first[r]`` to ``last[r]`` are of the class of row r; column ``own[r]`` is the row's own point, if there.
+    """Insert the points of a tile, whose first column is ``start``, into each row's sorted lists. Columns ``first[r]``
+    to ``last[r]`` are of the class of row r; column ``own[r]`` is the row's own point, if there.
     """
     width = tile.shape[1]
     for r in range(tile.shape[0]):
@@ -327,9 +317,8 @@ def _within(column, width):
 
 @inner
 def _insert(tile, index, start, stop, own, distances, found):
-    """Insert the columns start to stop, without a row's own point, where they are nearer than what is there.
-
-    Of equals the smaller index is nearer.
+    """Insert the columns start to stop that are nearer than those listed, without a row's own point; ties to the
+    smaller index.
     """
     end = distances.size - 1
     for head in range(start, stop, _CHUNK):

@@ -60,9 +60,8 @@ class Affine:
         return float(np.linalg.norm(self.cancellation))
 
     def __call__(self, X: np.ndarray, fixed: bool = False) -> np.ndarray:
-        """The images of rows; of a block of queries each alone, so that it does not depend on the others.
-
-        ``fixed`` says that these are the rows of a model, which are always the same: they are mapped together.
+        """The images of rows; each query of a block is mapped alone, so that it does not depend on the others.
+        ``fixed``: these are the rows of a model, which are always the same, and are mapped together.
         """
         return self.linear_part(X, fixed) + self.w0
 
@@ -125,11 +124,8 @@ def affine_of(step, n_in: int) -> Affine:
 
 
 def _checked(step, map_: Affine, n_in: int) -> Affine:
-    """The map, if the step's own ``transform`` agrees with it; else the step is refused.
-
-    Rows of several scales around the origin, in units in which every input moves the output by about 1, must agree
-    up to rounding (Lemma F1): a step that clips, centres, computes in single precision or is another map by 1e-10
-    does not. A step of a known type is checked once for each of its fitted states.
+    """The map, if the step's own ``transform`` agrees with it up to rounding (Lemma F1) on rows of several scales
+    around the origin, in units in which every input moves the output by about 1; else the step is refused.
     """
     if map_.W.shape[1] != n_in:
         raise ValueError(f"{type(step).__name__} takes {map_.W.shape[1]} features, but is given {n_in}.")

@@ -14,15 +14,8 @@ _PLAIN = (bool, int, float, complex, str, bytes, type(None), np.generic, type)
 
 
 def fingerprint(estimator) -> bytes | None:
-    """The digest of the type and the attributes of an object; None if an attribute cannot be digested.
-
-    Only scikit-learn's own types have one: a class of the user may be redefined under the same name, and then do
-    something else with the same attributes. Functions of the class that decide an answer count by identity: one that
-    was replaced since gives another digest.
-
-    Arrays count with their type, shape and bytes, so an array that was written into gives another digest; search trees
-    with their arrays and their metric. Objects of which more would have to be known (functions, generators, other
-    estimators) have none.
+    """The digest of the type and the attributes of an object of scikit-learn's own types, arrays with their bytes, the
+    class's functions that decide an answer by identity; None for other types and where an attribute cannot be digested.
     """
     if not type(estimator).__module__.startswith("sklearn."):
         return None

@@ -10,19 +10,8 @@ import numpy as np
 
 
 def with_names(rows, estimator):
-    """The rows as a data frame with the estimator's ``feature_names_in_``; unchanged if it has none.
-
-    scikit-learn warns when a model that was fitted on named columns is given a bare array.
-
-    Parameters
-    ----------
-    rows : ndarray or data frame of shape (n_rows, n_features)
-        A data frame stays as it is.
-    estimator : fitted estimator
-
-    Returns
-    -------
-    ndarray or pandas data frame
+    """The rows as a data frame with the estimator's ``feature_names_in_``, for else scikit-learn warns; unchanged if it
+    has none, or if they are a data frame.
     """
     names = getattr(estimator, "feature_names_in_", None)
     if names is None or hasattr(rows, "columns"):
@@ -38,9 +27,8 @@ def as_pandas(X):
 
 
 def plain_labels(y):
-    """Labels of pandas' nullable types as numpy has them: whole numbers stay whole, and True and False stay so.
-
-    scikit-learn makes floats of them. Anything else, and labels with gaps, is returned as it is.
+    """Labels of pandas' nullable types as numpy has them, whole numbers and True and False included (scikit-learn makes
+    floats of them); anything else, and labels with gaps, is returned as it is.
     """
     kind = getattr(getattr(y, "dtype", None), "numpy_dtype", None)
     if kind is None or kind.kind not in "biu" or y.isna().any():
@@ -49,9 +37,8 @@ def plain_labels(y):
 
 
 def precisions(rows) -> list[str]:
-    """Names of the kinds of floating-point numbers in a table, such as ``float32``: of every column of a frame.
-
-    Lists are looked at as numpy reads them: a list of rows in single precision is in single precision.
+    """Names of the kinds of floating-point numbers in a table, such as ``float32``: of every column of a frame, of a
+    list as numpy reads it.
     """
     if hasattr(rows, "dtypes"):
         kinds = list(rows.dtypes)
@@ -65,11 +52,9 @@ _ARROW = {"halffloat[pyarrow]": "float16", "float[pyarrow]": "float32", "double[
 
 
 def class_codes(labels, classes) -> tuple[np.ndarray, list]:
-    """The place of each label among the classes, −1 for none; and the labels that are none of them, each once.
-
-    A label that is written as a class is that class. Else numbers are compared by value, also where they are words or
-    true and false: 1, 1.0, True and "1" are one label, but "01" is another. A value that two classes share ("1" and
-    "1.0") belongs to neither.
+    """The index of each label among the classes, −1 for none; and the labels that are not among them, each once. A
+    label is the class that is written like it, else numbers are compared by value (1, 1.0, True and "1" are one label,
+    "01" another); a value that two classes share ("1" and "1.0") belongs to neither.
     """
     written = {str(_plain(label)): code for code, label in enumerate(classes)}
     by_value: dict[str, int] = {}
@@ -158,8 +143,6 @@ def check_number(
 ) -> None:
     """Raise ``ValueError`` unless ``value`` is a finite number, ``above < value < below`` and ``value >= at_least``.
 
-    Examples
-    --------
     >>> check_number("LMNN", "mu", 1.5, above=0, below=1)
     Traceback (most recent call last):
     ValueError: LMNN: mu must be a number above 0 and below 1; got 1.5.
@@ -193,8 +176,6 @@ ADVICE = "fit the model again"
 def check_numbers(owner: str, name: str, value, shape: tuple[int | None, ...], kinds: str = "f") -> np.ndarray:
     """The array, if it has this shape (None: any length) and one of these kinds of numbers, all of them finite.
 
-    Examples
-    --------
     >>> check_numbers("LMNN", "components_", np.eye(2), (None, 3))
     Traceback (most recent call last):
     ValueError: LMNN: components_ must have shape (any, 3); got (2, 2): fit the model again.

@@ -21,27 +21,13 @@ _LISTED = 8  # columns that are named in one sentence
 
 @dataclass(frozen=True)
 class Finding:
-    """One remark on a table.
+    """One remark on a table; ``kind`` is the name of the check."""
 
-    Attributes
-    ----------
-    column : str or None
-        The column it is about; None for the whole table.
-    kind : str
-        "identifier", "date", "text", "code", …: the name of the check.
-    sentence : str
-        What was found.
-    flag : str
-        What to add to the command line, ready to be pasted; empty if nothing can be added.
-    fatal : bool
-        True if the table is refused until the user has decided.
-    """
-
-    column: str | None
+    column: str | None  # None for the whole table
     kind: str
     sentence: str
-    flag: str = ""
-    fatal: bool = False
+    flag: str = ""  # what to add to the command line, ready to be pasted; empty if there is nothing to add
+    fatal: bool = False  # the table is refused until the user has decided
 
     def to_dict(self) -> dict:
         """The same for a JSON document."""
@@ -67,8 +53,6 @@ def all_flags(findings: Sequence[Finding]) -> str:
 def describe(findings: Sequence[Finding]) -> list[str]:
     """The findings as sentences with their flags; those of one kind and one wording together.
 
-    Examples
-    --------
     >>> describe([Finding("a", "code", "has two values", "--categorical a")])
     ["Column 'a' has two values: --categorical a."]
     """
@@ -101,18 +85,7 @@ def refuse_fatal(findings: Sequence[Finding]) -> None:
 
 @dataclass(frozen=True, eq=False)
 class TableView:
-    """Columns, labels, and what the user has said of them.
-
-    Attributes
-    ----------
-    frame : pandas data frame
-        Features only.
-    y : ndarray
-        Labels.
-    target : str
-    categorical, dates : sequence of str
-        Columns the user has declared.
-    """
+    """The features of a table, its labels, and which columns the user has declared as categories or dates."""
 
     frame: Any
     y: np.ndarray
@@ -386,14 +359,8 @@ def check_small_classes(table: TableView) -> Iterator[Finding]:
 
 @dataclass(frozen=True)
 class Repairs:
-    """The changes to a table that the user allows.
-
-    Attributes
-    ----------
-    drop_small, merge_small : bool
-        Leave out the rows of classes that are too small, or make them one class.
-    drop_duplicates : bool
-        Leave out rows that repeat an earlier one.
+    """The changes to a table that the user allows: leave out the rows of classes that are too small, or make them one
+    class; leave out rows that repeat an earlier one.
     """
 
     drop_small: bool = False
@@ -475,18 +442,7 @@ CHECKS: list[Callable[[TableView], Iterator[Finding]]] = [
 
 
 def check_dataset(dataset: Dataset, categorical: Sequence[str] = (), dates: Sequence[str] = ()) -> list[Finding]:
-    """All findings about a data set.
-
-    Parameters
-    ----------
-    dataset : Dataset
-    categorical, dates : sequence of str
-        Columns that the user has declared, about which there are no findings.
-
-    Returns
-    -------
-    list of Finding
-    """
+    """All findings about a data set; none about the columns that the user has declared as ``categorical`` or ``dates``."""
     table = TableView(dataset.frame, dataset.labels, dataset.target_name, tuple(categorical), tuple(dates))
     findings = [finding for check in CHECKS for finding in check(table)]
     decided = {(f.column, f.fatal) for f in findings if f.fatal and f.column is not None}

@@ -26,25 +26,13 @@ _DESCRIPTIONS = {
 
 @dataclass(frozen=True, eq=False)
 class UnknownValues:
-    """The values of one column, all of one kind, that a model was not trained on.
-
-    Attributes
-    ----------
-    column : str
-    kind : {"category", "gap", "word", "infinite", "day"}
-    rows : ndarray of int
-        Positions of the rows that have such a value, from 0.
-    first_row : int
-        Number of the first of them in the user's table, from 1.
-    example : str or None
-        Its value; None for a gap.
-    """
+    """The values of one column, all of one kind, that a model was not trained on."""
 
     column: str
-    kind: str
-    rows: np.ndarray
-    first_row: int
-    example: str | None = None
+    kind: str  # "category", "gap", "word", "infinite" or "day"
+    rows: np.ndarray  # positions of the rows that have such a value, from 0
+    first_row: int  # number of the first of them in the user's table, from 1
+    example: str | None = None  # its value; None for a gap
 
     def describe(self) -> str:
         """``column 'site' has categories not seen in training in 3 rows, such as 'lake' in row 2``."""
@@ -238,9 +226,8 @@ def holds_dates(column) -> bool:
 
 
 def date_order(name: str, column) -> str:
-    """What stands first in the column's dates with slashes: "day" or "month"; "" if there are none.
-
-    ``ValueError`` if they leave it open.
+    """What stands first in the column's dates with slashes: "day" or "month", "" if there are none; ``ValueError`` if
+    they leave it open.
     """
     words = [value.strip() for value in column.tolist() if isinstance(value, str)]
     slashed = [p for p in map(_LOCAL.fullmatch, words) if p and p[2] != "."]
@@ -255,22 +242,9 @@ def date_order(name: str, column) -> str:
 
 
 def to_days(name: str, column, order: str = ""):
-    """The column with each date as a number of days; gaps and words that are no dates stay as they are.
-
-    A number is a date if it is written as 20240131; any other is refused, for it may be days, years or a serial number.
-
-    Parameters
-    ----------
-    name : str
-    column : pandas Series, or array
-        Dates, or words.
-    order : {"", "day", "month"}
-        What stands first in dates with slashes; "" finds it out.
-
-    Returns
-    -------
-    pandas Series
-        With the index of the column.
+    """The column with each date as a number of days since 1970; gaps and words that are not dates stay. A number is a
+    date only if written as 20240131, else it is refused. ``order``, "day" or "month", is that of dates with slashes; ""
+    infers it.
     """
     from pandas import Series, to_datetime
 
@@ -342,18 +316,10 @@ def _is_a_day(word: str) -> bool:
 
 @dataclass(frozen=True)
 class Days:
-    """A column of dates as training had it.
+    """A column of dates as training had it."""
 
-    Attributes
-    ----------
-    order : {"", "day", "month"}
-        What stands first in dates with slashes; "" if there were none.
-    first, last : float
-        The range, in days since 1970.
-    """
-
-    order: str = ""
-    first: float = -np.inf
+    order: str = ""  # what stands first in dates with slashes, "day" or "month"; "" if there were none
+    first: float = -np.inf  # the range, in days since 1970
     last: float = np.inf
 
 

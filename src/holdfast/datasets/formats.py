@@ -72,26 +72,13 @@ _GZIP, _PARQUET, _ARROW, _ZIP = b"\x1f\x8b", b"PAR1", b"ARROW1", b"PK\x03\x04"
 
 @dataclass(frozen=True)
 class Source:
-    """A file, or the bytes of standard input.
+    """A file, or the bytes of standard input."""
 
-    Attributes
-    ----------
-    name : str
-        For messages.
-    suffix : str
-        ``.parquet``, ``.csv``, …: in lower case, without ``.gz``.
-    path : Path or None
-    content : bytes or None
-        Of standard input.
-    compressed : bool
-        By gzip.
-    """
-
-    name: str
-    suffix: str
+    name: str  # for messages
+    suffix: str  # .parquet, .csv, …: in lower case, without .gz
     path: Path | None = None
-    content: bytes | None = None
-    compressed: bool = False
+    content: bytes | None = None  # of standard input
+    compressed: bool = False  # by gzip
 
     @property
     def stem(self) -> str:
@@ -188,10 +175,8 @@ _NAMES = {".": "points", ",": "commas", " ": "spaces", "'": "apostrophes"}
 
 
 def parse(word: str, decimal: str | None = ".", thousands: str | None = None) -> float | None:
-    """The number that a word is under these signs; None if it is none.
-
-    Between thousands may stand ``thousands``, or, if that is None, any sign but the decimal one; exactly three digits
-    follow it.
+    """The number that a word is under these signs, None if it is not one. Between thousands, of exactly three digits,
+    may stand ``thousands``, or, if that is None, any sign but the decimal one.
     """
     word = word.strip()
     if NUMBER.fullmatch(word) and "." not in word:
@@ -213,29 +198,10 @@ def _pattern(decimal: str, thousands: str | None) -> tuple[re.Pattern, re.Patter
 
 
 def convert_number_words(frame, text_of, separator: str, options: ReadOptions):
-    """Columns of words that are numbers in another way of writing become numbers.
-
-    The signs are decided once for a file: as the options say; else a comma stands before decimals if other than three
-    digits follow it anywhere, and between thousands if a point, or a second comma, follows it. If both happen, or if
-    the file leaves it open (in a file separated by commas a quoted "25,545" has thousands), it is refused. Every cell
-    of a column of numbers is then read with these signs, or refused with its row.
-
-    Parameters
-    ----------
-    frame : pandas data frame
-        As read; changed columns are replaced in a copy.
-    text_of : callable
-        Given names of columns, their cells as they are in the file.
-    separator : str
-        That of the file.
-    options : ReadOptions
-
-    Returns
-    -------
-    frame : pandas data frame
-    notes : list of str
-    decimal, thousands : str or None
-        The signs that were seen, or said.
+    """The frame with columns of words that are numbers written with other signs as numbers; notes; the signs.
+    ``text_of(names)`` gives the cells as they are in the file. One decision for the file: the options, else a comma is
+    decimal if other than three digits follow it anywhere, and stands between thousands if a point or second comma
+    follows; both or neither: refused.
     """
     needed = [
         n for n in frame.columns if (options.columns is None or str(n) in options.columns) and n not in options.drop
@@ -434,10 +400,8 @@ def read_text(source: Source, options: ReadOptions, max_rows: int):
 
 
 def _read(source: Source, encoding: str, separator: str, options: ReadOptions, max_rows: int, **how) -> tuple:
-    """The table as pandas reads it, and notes.
-
-    Where rows have more cells than the header has names, pandas would take the first for an index, which shifts all
-    columns; without an index it warns if the last cells are not empty.
+    """The table as pandas reads it, and notes. Where rows have more cells than the header has names, pandas would take
+    the first for an index, which shifts all columns; without an index it warns if the last cells are not empty.
     """
     pandas = import_pandas()
     try:
@@ -668,22 +632,8 @@ _REFUSED = {
 
 
 def read_any(path, options: ReadOptions, max_rows: int):
-    """Read a file, or standard input for ``-``.
-
-    Parameters
-    ----------
-    path : str or path
-    options : ReadOptions
-    max_rows : int
-        A longer table is refused.
-
-    Returns
-    -------
-    frame : pandas data frame
-    notes : list of str
-        What was found out about the file, in sentences.
-    signs : tuple
-        The signs of its numbers, before decimals and between thousands; None where there is none.
+    """Read a file, or standard input for ``-``: the frame, sentences on what was found out about the file, and the
+    signs of its numbers (decimal, thousands; None where there is none). A table of more than ``max_rows`` is refused.
     """
     source = open_source(path)
     if source.suffix in _REFUSED:

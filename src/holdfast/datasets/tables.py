@@ -197,17 +197,8 @@ def frame_dataset(
     drop_unlabelled: bool = False,
     notes: Sequence[str] = (),
 ) -> Dataset:
-    """A data frame as a :class:`Dataset`; its index stays with the rows.
-
-    Parameters
-    ----------
-    frame : pandas data frame
-    target, drop, id, drop_unlabelled
-        As for :func:`read_table`.
-    name : str
-        For messages.
-    notes : sequence of str
-        What is known of the frame already.
+    """A data frame as a :class:`Dataset`; its index stays with the rows. Other parameters are those of
+    :func:`read_table`; ``notes`` is what is known of the frame already.
     """
     frame, notes = frame.rename(columns=str), list(notes)
     if frame.columns.duplicated().any():

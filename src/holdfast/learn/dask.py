@@ -52,10 +52,8 @@ def _total(tasks: list) -> tuple:
 
 
 class BlockedRows(LabelledRows):
-    """Rows in blocks, with their classes if labels are given; blocks without rows are left out.
-
-    ``rows`` and ``codes`` are tasks, ``starts`` the index of the first row of each block, ``counts`` the rows of each
-    block in each class.
+    """Rows in blocks, with their classes if labels are given; blocks without rows are left out. ``rows`` and ``codes``
+    are tasks, ``starts`` the index of each block's first row, ``counts`` its rows of each class.
     """
 
     in_memory = False
@@ -105,9 +103,8 @@ class BlockedRows(LabelledRows):
         return mapped
 
     def sample(self, size: int, random_state) -> tuple[np.ndarray, np.ndarray]:
-        """Rows and class codes as arrays: all, or about ``size`` of them, drawn class by class in proportion.
-
-        Of a class with few rows at least a hundred, if it has them.
+        """Rows and class codes as arrays: all, or about ``size`` of them, drawn class by class in proportion, but at
+        least a hundred of each class that has them.
         """
         drawn = _draw_rows(self.counts, size, random_state)
         blocks = zip(self.rows, self.codes, drawn, strict=True)
@@ -387,10 +384,9 @@ def _none_found(m: int, k: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _search_block(found, anchors: tuple, block: tuple) -> list[tuple[np.ndarray, np.ndarray]]:
-    """The nearest targets and impostors among those found so far and those of one more block: d² and indices of each.
-
-    ``anchors`` are rows, their codes, and their indices among all rows; ``block`` has rows, codes, index of the first.
-    Of equally near ones the smaller index is nearer.
+    """The nearest targets and impostors among those found so far and those of one more block: d² and indices of each,
+    ties to the smaller index. ``anchors`` are rows, codes and indices among all rows; ``block`` rows, codes, index of
+    the first.
     """
     (Q, labels, index), (X, y, start) = anchors, block
     Q, X = _writable(Q), _writable(X)

@@ -34,10 +34,8 @@ _LANES = 8  # groups of blocks with sums of their own, so that threads never wri
 
 
 def padded_rows(n: int, width: int) -> np.ndarray:
-    """Zeros of shape (n, width), aligned to a cache line; rows wider than half a line are made whole lines.
+    """Zeros of shape (n, width), aligned to a cache line; rows wider than half a line are padded to whole lines.
 
-    Examples
-    --------
     >>> rows = padded_rows(5, 23)
     >>> rows.shape, rows.ctypes.data % 64
     ((5, 24), 0)
@@ -56,13 +54,9 @@ def padded(A: np.ndarray) -> np.ndarray:
 
 
 def cache_friendly_order(X: np.ndarray) -> np.ndarray | None:
-    """An order of the rows in which neighbouring points mostly lie close in memory; None if all fit the cache.
+    """An order of the rows in which neighbouring points mostly lie close in memory: halved at the median along one
+    principal axis after the other, down to cells of about a thousand. None if all fit the cache.
 
-    The points are halved at the median along the first principal axis, each half along the second, and so on down to
-    cells of about a thousand.
-
-    Examples
-    --------
     >>> X = np.random.default_rng(0).normal(size=(40_000, 20))
     >>> order = cache_friendly_order(X)
     >>> bool(np.abs(np.diff(X[order], axis=0)).mean() < np.abs(np.diff(X, axis=0)).mean())
@@ -112,9 +106,8 @@ def _times(U: np.ndarray, A: np.ndarray, out: np.ndarray) -> tuple[np.ndarray, .
 
 
 def _times_triangle(U: np.ndarray, R: np.ndarray, out: np.ndarray) -> list[tuple[np.ndarray, ...]]:
-    """The product ``out = U Rᵀ`` with an upper triangle R, in slabs of columns that begin at multiples of 8.
-
-    A slab needs no column of U before its own.
+    """The product ``out = U Rᵀ`` with an upper triangle R, in slabs of columns that begin at multiples of 8; a slab
+    needs no column of U before its own.
     """
     width = out.shape[1]
     starts = sorted({width * slab // (8 * _SLABS) * 8 for slab in range(_SLABS)})
@@ -122,11 +115,9 @@ def _times_triangle(U: np.ndarray, R: np.ndarray, out: np.ndarray) -> list[tuple
 
 
 class PairLoop:
-    """Arrays for the loops over one set of pairs: ``Z ↦ ‖z_i − z_j‖²``, and ``w ↦ Σ w_ij (x_i − x_j)(x_i − x_j)ᵀ``.
-
-    That sum is ``Xᵀ Lap(w) X``, where ``Lap(w)`` is the graph Laplacian of the pairs with weights w; its diagonal holds
-    the degrees, for each point the sum of the weights of its pairs. ``lanes`` are ranges of pairs with degrees of their
-    own, so that threads never write to the same memory.
+    """Arrays for ``Z ↦ ‖z_i − z_j‖²`` and ``w ↦ Σ w_ij (x_i − x_j)(x_i − x_j)ᵀ = Xᵀ Lap(w) X`` over one set of pairs.
+    Lap(w) is their graph Laplacian, with degrees, sums of weights, on its diagonal; ``lanes`` are ranges of pairs with
+    degrees of their own, so that threads never write to the same memory.
     """
 
     def __init__(self, pairs: Pairs, width: int, n_blocks: int, lanes: list[slice]):

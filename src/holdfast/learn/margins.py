@@ -208,11 +208,9 @@ def check_reduction(reduction, n_features: int) -> np.ndarray:
 
 
 def linear_part(reduction) -> np.ndarray:
-    """``D`` of a reduction ``z = D x + d``, given as a matrix D or as a fitted affine transformer.
-
-    Of known types, and of pipelines of these, D is read from fitted attributes (:mod:`holdfast.base.affine`). Of
-    others, column k is ``(transform(c + s_k e_k) − transform(c))/s_k``, c being ``mean_`` or 0, and the steps ``s_k``
-    as long as c, so that no large numbers cancel. ``ValueError`` if two further points show that it is not affine.
+    """``D`` of a reduction ``z = D x + d``, a matrix or a fitted affine transformer: read from its attributes where the
+    type is known (:mod:`holdfast.base.affine`), else from differences ``(transform(c + s_k e_k) − transform(c))/s_k``,
+    c being ``mean_`` or 0 and ``s_k`` as long as c. ``ValueError`` if two further points show that it is not affine.
     """
     if not hasattr(reduction, "transform"):
         return np.asarray(getattr(reduction, "components_", reduction), dtype=np.float64)
@@ -265,10 +263,8 @@ def _probe(reduction) -> np.ndarray:
 
 
 def input_variances(variances: np.ndarray | None, n_features: int, reduction=None) -> np.ndarray:
-    """Variance of every *input* feature in the training data.
-
-    Without a reduction the points are the inputs, and ``variances`` are those of their features; after one,
-    they are the diagonal of the covariance that the fitted reduction (a PCA) stores.
+    """Variance of every *input* feature in the training data: ``variances``, or after a reduction (a PCA) the diagonal
+    of the covariance that it stores.
     """
     if reduction is None:
         if variances is None:
@@ -285,12 +281,10 @@ def input_variances(variances: np.ndarray | None, n_features: int, reduction=Non
 
 
 class PrototypeMargins:
-    """``m_i = min_l max_j (d²(x_i, a_l) − d²(x_i, a_j)) / (2 ‖a_l − a_j‖*)``, j of the class of i, l of the others.
-
-    The fraction is the signed distance from ``x_i`` to the border of l and j, the points that are as near to ``a_l`` as
-    to ``a_j``. A move shorter than ``m_i > 0`` leaves every rival prototype l farther than some prototype j of the
-    row's class, so the prediction does not change (Lemma B1 for one neighbour). ``m_i < 0`` exactly where the
-    prediction is wrong. With one prototype per class ``m_i`` is the exact radius; with more it is a lower bound.
+    """``m_i = min_l max_j (d²(x_i, a_l) − d²(x_i, a_j)) / (2 ‖a_l − a_j‖*)``, j of the class of i, l of the others: a
+    lower bound on the radius (Lemma B1 for one neighbour), exact with one prototype per class, negative where the
+    prediction is wrong. The fraction is the signed distance from ``x_i`` to the points as near to ``a_l`` as to
+    ``a_j``.
     """
 
     def __init__(self, X: np.ndarray, codes: np.ndarray, labels: np.ndarray, norm: float = 2.0):
@@ -316,9 +310,8 @@ class PrototypeMargins:
         return self._margins
 
     def pull_back(self, weights: np.ndarray) -> np.ndarray:
-        """``Σ_i weights_i ∂m_i/∂A`` at the prototypes measured last, an array of the shape of A.
-
-        With ``s = ‖a_l − a_j‖*``: ``∂m/∂a_l = (a_l − x)/s − m/s · ∂s/∂a_l``, ``∂m/∂a_j = (x − a_j)/s − m/s · ∂s/∂a_j``.
+        """``Σ_i weights_i ∂m_i/∂A`` at the prototypes measured last, of the shape of A. With ``s = ‖a_l − a_j‖*``:
+        ``∂m/∂a_l = (a_l − x)/s − m/s · ∂s/∂a_l``, ``∂m/∂a_j = (x − a_j)/s − m/s · ∂s/∂a_j``.
         """
         scaled = weights / self._lengths[self._rivals, self._targets]  # weights_i / s_i
         G, pair_sums = np.zeros_like(self._A), np.zeros_like(self._lengths)

@@ -247,9 +247,8 @@ def _to_unit_length(X: np.ndarray) -> np.ndarray:
 
 
 class ProxyLoss:
-    """``1/n Σ_i softmax loss + weight · perturbation``, as a function of M and of free proxies A.
-
-    The n points may be spread over several blocks. ``unit`` scales proxies to length 1.
+    """``1/n Σ_i softmax loss + weight · perturbation`` of M and of free proxies A, over points in one or several
+    blocks; ``unit`` scales proxies to length 1.
     """
 
     def __init__(self, softmax: ProxySoftmax, perturbation: Perturbation | None, unit: bool, n: int, B=None):

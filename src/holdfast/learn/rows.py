@@ -125,9 +125,8 @@ def labelled_rows(X, y, validate: Callable[..., Any], owner: str) -> LabelledRow
 
 
 def mine(learner, X, y=None, triplets=None) -> TripletRows:
-    """Check rows and find their triplets, by the learner's ``n_neighbors``, ``n_impostors`` and ``neighbors``.
-
-    Triplets that are given are taken instead of those of labels. ``n_features_in_`` and ``feature_names_in_`` are set.
+    """Check rows and find their triplets by the learner's ``n_neighbors``, ``n_impostors`` and ``neighbors``, or take
+    those given. Sets ``n_features_in_`` and ``feature_names_in_``.
     """
     validate, owner = partial(validate_data, learner), type(learner).__name__
     if y is None and triplets is None:

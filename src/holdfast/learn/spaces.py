@@ -294,13 +294,9 @@ def components_of(M: np.ndarray) -> np.ndarray:
 
 
 def components_in_any_units(M: np.ndarray) -> np.ndarray:
-    """:func:`components_of`, or a factor of R in ``M = D R D`` if that would lose a feature in large units.
+    """:func:`components_of`, or, where that would drop a feature in large units as rounding, a factor of R in ``M = D R
+    D``: R has a unit diagonal, so units do not matter.
 
-    :func:`components_of` drops eigenvalues that are below the rounding error of the largest. With features in very
-    different units that can drop a whole feature. R has a unit diagonal, so that units do not matter.
-
-    Examples
-    --------
     >>> import numpy as np
     >>> components_in_any_units(np.diag([1.0, 1e-20])).shape
     (2, 2)
@@ -318,8 +314,6 @@ def components_in_any_units(M: np.ndarray) -> np.ndarray:
 def components_of_factor(L: np.ndarray) -> np.ndarray:
     """``components_of(LᵀL)`` by a singular value decomposition of L, without the square matrix.
 
-    Examples
-    --------
     >>> import numpy as np
     >>> components_of_factor(np.array([[0.0, -3.0], [0.0, 4.0]]))
     array([[0., 5.]])

@@ -221,8 +221,6 @@ def _check_rows(rows, n_samples: int) -> np.ndarray:
 def ranges(keys: np.ndarray, n_groups: int) -> np.ndarray:
     """Range of each group among the sorted keys: key g is at ``indptr[g]`` to ``indptr[g + 1]``.
 
-    Examples
-    --------
     >>> ranges(np.array([2, 0, 2], np.int32), 4).tolist()
     [0, 1, 1, 3, 3]
     """
@@ -234,8 +232,6 @@ def ranges(keys: np.ndarray, n_groups: int) -> np.ndarray:
 def group(keys: np.ndarray, n_groups: int) -> tuple[np.ndarray, np.ndarray]:
     """Positions of every key, grouped by a stable counting sort: those of g are ``order[indptr[g]:indptr[g + 1]]``.
 
-    Examples
-    --------
     >>> indptr, order = group(np.array([2, 0, 2], np.int32), 4)
     >>> order.tolist()
     [1, 0, 2]
@@ -247,10 +243,8 @@ def group(keys: np.ndarray, n_groups: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _pairs_of_anchors(i: np.ndarray, j: np.ndarray, l: np.ndarray, n: int) -> tuple[np.ndarray, ...]:
-    """Distinct pairs (i, j) and (i, l) of triplets that are sorted by i, in linear time.
-
-    Returns first and second point of each; the positions ij and il of the pairs of each triplet; of each distinct
-    (i, j) the first triplet that has it.
+    """Distinct pairs (i, j) and (i, l) of triplets that are sorted by i, in linear time: first and second point of
+    each, the positions ij and il of each triplet's pairs, and of each distinct (i, j) the first triplet that has it.
     """
     size = i.size
     most = min(2 * size, n * n)  # pairs, at most
@@ -264,13 +258,9 @@ def _pairs_of_anchors(i: np.ndarray, j: np.ndarray, l: np.ndarray, n: int) -> tu
 
 
 def unique_unordered(i: np.ndarray, j: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Distinct unordered pairs {i, j}, and for each input its position among them.
+    """Distinct unordered pairs {i, j}, and each input's position among them, in linear time. A pair is listed under the
+    point that was named first in it (the smaller, if each was), in the order of these points.
 
-    A pair is listed under the point that was named first in it (under the smaller, if each was), and the pairs are in
-    the order of these points. Linear in time: points already met under another are marked, not sorted.
-
-    Examples
-    --------
     >>> i, j = np.array([3, 1, 3], np.int32), np.array([1, 3, 2], np.int32)
     >>> first, second, place = unique_unordered(i, j, 4)
     >>> first.tolist(), second.tolist(), place.tolist()
@@ -500,10 +490,8 @@ def _approximate_nearest_by_class(
     seed: int,
     n_jobs: int | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Neighbours of each anchor in its own class, and in the other classes, among the points of the nearest cells.
-
-    K-means puts the points into about ``4√n`` cells, in single precision; an anchor is compared with the
-    points of the cells nearest to it. Where these hold too few neighbours, the anchor is searched exactly.
+    """Neighbours of each anchor in its own class and in the others, among the points of the nearest of about ``4√n``
+    cells of K-means in single precision; an anchor whose cells hold too few is searched exactly.
     """
     faiss = _faiss()
     n = X.shape[0]

@@ -10,17 +10,8 @@ from scipy.sparse.csgraph import maximum_bipartite_matching
 
 
 def bipartite_cover(edges: np.ndarray, n: int) -> np.ndarray:
-    """A minimum vertex cover, ascending, of edges (left, right).
+    """A minimum vertex cover, ascending, of edges (left, right) among n vertices, each on one side only.
 
-    Parameters
-    ----------
-    edges : int ndarray of shape (n_edges, 2)
-        No vertex is on the left of one edge and on the right of another.
-    n : int
-        Number of vertices, all with numbers below it.
-
-    Examples
-    --------
     >>> bipartite_cover(np.array([[0, 3], [0, 4], [1, 5], [2, 5]]), 6).tolist()
     [0, 5]
     """
@@ -31,13 +22,9 @@ def bipartite_cover(edges: np.ndarray, n: int) -> np.ndarray:
 
 
 def general_cover(edges: np.ndarray, n: int) -> np.ndarray:
-    """A vertex cover of at most twice the least size, ascending; of the least size if the relaxation is whole.
+    """A vertex cover, ascending, of at most twice the least size; of the least size if the relaxation is whole. Edges
+    between vertices of value ½ are covered greedily, by the vertex with the most uncovered edges.
 
-    Edges between vertices of value ½ are covered greedily, by the vertex with the most uncovered edges. At worst all of
-    these vertices are taken, which is twice their cost in the relaxation.
-
-    Examples
-    --------
     >>> general_cover(np.array([[0, 1], [1, 2], [0, 2], [2, 3]]), 4).tolist()
     [0, 2]
     """
@@ -50,10 +37,8 @@ def general_cover(edges: np.ndarray, n: int) -> np.ndarray:
 
 
 def _koenig(left: np.ndarray, right: np.ndarray, n_left: int, n_right: int) -> tuple[np.ndarray, np.ndarray]:
-    """Masks of the left and of the right vertices in a minimum cover.
-
-    By Kőnig's theorem these are the left vertices that no alternating path from an unmatched left vertex reaches, and
-    the right vertices that one does reach.
+    """Masks of the left and right vertices in a minimum cover. By Kőnig's theorem: the left ones that no alternating
+    path from an unmatched left vertex reaches, and the right ones that one does reach.
     """
     graph = csr_array((np.ones(len(left), dtype=np.int8), (left, right)), shape=(n_left, n_right))
     graph.indptr, graph.indices = graph.indptr.astype(np.int32), graph.indices.astype(np.int32)  # scipy before 1.15
@@ -106,29 +91,10 @@ _MOST_CONFLICTS = 30_000_000  # 0.5 GB of index pairs; a cover of so many would 
 
 
 def prune(X: np.ndarray, codes: np.ndarray, L: np.ndarray, radius: float) -> np.ndarray:
-    """Indices of the rows that stay, ascending.
-
-    Exactly the fewest rows are dropped for two classes (maximum matching and Kőnig's theorem). For more classes finding
-    the fewest is NP-hard: at most twice the fewest are dropped, and often the fewest (see
-    :func:`~holdfast.models.pruning.general_cover`).
-
-    No class vanishes. Where all of its rows would go, the one with the fewest conflicts stays, and the rows in conflict
-    with it go; if these are all that another class has left, its row with the fewest conflicts stays too, with a
-    warning, because those two are then nearer than r.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n_rows, n_features)
-    codes : int ndarray of shape (n_rows,)
-        Class codes.
-    L : ndarray of shape (n_components, n_features)
-        The metric, ``M = LᵀL``.
-    radius : float
-        r, in the units of X; at 0 every row stays.
-
-    Returns
-    -------
-    int ndarray
+    """Indices of the rows that stay, ascending; at radius 0 all do. For two classes the fewest are dropped (maximum
+    matching), for more at most twice as many (see :func:`general_cover`). A class that would vanish keeps its row with
+    the fewest conflicts, and the rows in conflict with it go; if these are all that another class has left, its best
+    row stays, with a warning.
     """
     if radius == 0:
         return np.arange(len(X))
@@ -170,10 +136,9 @@ def margins(one: np.ndarray, other: np.ndarray, L: np.ndarray) -> np.ndarray:
 
 
 def _near_pairs(X: np.ndarray, codes: np.ndarray, L: np.ndarray, radius: float) -> Iterator[np.ndarray]:
-    """Pairs of rows of different classes that may be in conflict, each once, block by block.
-
-    ``‖M v‖ ≤ ‖L‖₂ ‖L v‖``, so that ``m ≤ r`` implies ``‖L(x_l − x_j)‖ ≤ 2 r ‖L‖₂``; and so far, at most, the two are
-    apart along any one direction: only a window of the rows in the order of the strongest one is looked at.
+    """Pairs of rows of different classes that may be in conflict, each once, block by block: ``‖M v‖ ≤ ‖L‖₂ ‖L v‖``, so
+    ``m ≤ r`` implies ``‖L(x_l − x_j)‖ ≤ 2 r ‖L‖₂``, and only a window of the rows along the strongest direction is
+    looked at.
     """
     Z = X @ L.T
     Z = Z - Z.mean(axis=0)

@@ -223,10 +223,8 @@ class ExpectedObjective(Objective):
         return self.weight * 0.5 * float(np.sum(ratio - 1.0 - np.log(ratio)))
 
     def disturb(self, M: np.ndarray) -> float:
-        """Move the disturbances to where, with M and the violated triplets fixed, the objective is least.
-
-        ``deg_i M_kk + weight/2 (1/s² − 1/σ²) = 0``. The hinge is not linear, so the move is halved until
-        the objective falls. Returns the objective.
+        """Move the disturbances to where, with M and the violated triplets fixed, the objective is least: ``deg_i M_kk
+        + weight/2 (1/s² − 1/σ²) = 0``, halved until the objective falls. Returns the objective.
         """
         geometry = self.geometry
         old, (value, _) = geometry.variances, self(M)
@@ -365,10 +363,8 @@ class AML(TripletLearner):
     def _scatters(
         self, X: np.ndarray, triplets: Triplets, n_features: int
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """The means over R of ``X_ij`` and ``X_il``, made positive definite; how many directions each row stands for.
-
-        That is 1. But if the points are on a span of fewer directions than features, the ridge alone is seen outside of
-        it, and M is there a multiple of the identity: one more row and column stands for all the directions outside.
+        """The means over R of ``X_ij`` and ``X_il``, made positive definite; how many directions each row stands for:
+        1, but for points on a span one more row and column stands for all the directions outside it.
         """
         found = _in_range(scatters(X - X.mean(axis=0), triplets, self.n_jobs), X)
         outside = n_features - X.shape[1]
@@ -393,9 +389,8 @@ class AML(TripletLearner):
 
 
 def _in_range(scatters: tuple[np.ndarray, np.ndarray], X: np.ndarray) -> list[np.ndarray]:
-    """The scatters, both divided by a power of two where their products would leave the range of floating point.
-
-    ``S⁻¹ # D`` does not change if S and D are scaled alike.
+    """The scatters, both divided by a power of two where their products would leave the range of floating point; ``S⁻¹
+    # D`` does not change.
     """
     size = max(float(np.trace(C)) for C in scatters)
     if not np.isfinite(size) or (size == 0.0 and np.ptp(X, axis=0).any()):

@@ -283,9 +283,8 @@ class TieBreakingScorer(Protocol):
 
 
 def score(classifier, X: np.ndarray, y: np.ndarray, scoring) -> tuple[float, float]:
-    """The score by "g_mean", by the name of a scorer of scikit-learn, or by a function ``(classifier, X, y)``.
-
-    With it the tie-break of the scorer, 0 if it has none.
+    """The score by "g_mean", by the name of a scorer of scikit-learn, or by a function ``(classifier, X, y)``; with it
+    the tie-break of the scorer, 0 if it has none.
     """
     if scoring == "g_mean":
         return g_mean(y, classifier.predict(X)), 0.0

@@ -109,8 +109,6 @@ def _script_data(summary: dict) -> dict:
 def script_json(data: dict) -> str:
     """JSON for a script element: nothing in it can end the element or begin a comment.
 
-    Examples
-    --------
     >>> script_json({"name": "</script><!--&"})
     '{"name":"\\\\u003c/script\\\\u003e\\\\u003c!--\\\\u0026"}'
     """

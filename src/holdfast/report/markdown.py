@@ -182,8 +182,6 @@ def _reach(radius: float | None, extent: float | None) -> str:
 def escape(value) -> str:
     """Escape text so that nothing in it is Markdown or HTML.
 
-    Examples
-    --------
     >>> escape("a|b <i> [x](y)")
     'a\\\\|b &lt;i&gt; \\\\[x\\\\](y)'
     """
