@@ -442,7 +442,7 @@ CHECKS: list[Callable[[TableView], Iterator[Finding]]] = [
 
 
 def check_dataset(dataset: Dataset, categorical: Sequence[str] = (), dates: Sequence[str] = ()) -> list[Finding]:
-    """All findings about a data set; none about the columns that the user has declared as ``categorical`` or ``dates``."""
+    """All findings about a data set, but none about columns that are declared as ``categorical`` or ``dates``."""
     table = TableView(dataset.frame, dataset.labels, dataset.target_name, tuple(categorical), tuple(dates))
     findings = [finding for check in CHECKS for finding in check(table)]
     decided = {(f.column, f.fatal) for f in findings if f.fatal and f.column is not None}
