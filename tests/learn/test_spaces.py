@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from holdfast.learn import BasisWeights, Factors, PositiveDefinite, PSDMatrices, whitening
+from holdfast.learn import BasisWeights, Factors, PositiveDefinite, PSDMatrices
+from holdfast.learn.spaces import whitening
 
 P = 4
 

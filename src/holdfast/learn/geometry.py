@@ -188,47 +188,15 @@ class _Cut:
 
 
 class TripletGeometry:
-    """``a, b, h`` of all triplets under a metric M, and the gradient in M from the derivatives by them.
+    """``a = d²_M(x_i, x_j)``, ``b = d²_M(x_i, x_l)``, ``h = (x_j − x_l)ᵀ M B M (x_j − x_l)``, and the gradient in M.
 
-    For a triplet (i, j, l)::
+    With ``M = RᵀR`` and ``B = C Cᵀ`` each is ``‖z_i − z_j‖²`` of a de-duplicated pair, ``Z = X Rᵀ`` for a and b, and
+    ``X M C`` for h. Backwards, derivatives are summed per pair into weights w (w_h for h), and the gradient is
+    ``S(w) + S(w_h) M B + B M S(w_h)`` with ``S(w) = Σ w_ij (x_i − x_j)(x_i − x_j)ᵀ = Xᵀ Lap(w) X``: no array is both
+    as long as the pairs and as wide as the points.
 
-        a = d²_M(x_i, x_j)
-        b = d²_M(x_i, x_l)
-        h = (x_j − x_l)ᵀ M B M (x_j − x_l)
-
-    With ``M = RᵀR`` and ``B = C Cᵀ`` each is the squared length ``‖z_i − z_j‖²`` of a de-duplicated index pair:
-    ``Z = X Rᵀ`` for a and b, ``Z = X M C`` for h. Backwards, the partial derivatives are summed per pair into weights w
-    (w_h for h), and the gradient is
-
-        Σ ∂a X_ij + ∂b X_il + ∂h (X_jl M B + B M X_jl) = S(w) + S(w_h) M B + B M S(w_h),
-
-    where ``X_ij = (x_i − x_j)(x_i − x_j)ᵀ`` and ``S(w) = Xᵀ Lap(w) X`` is the sum of ``w_ij X_ij`` over pairs, so that
-    no array is both as long as the pairs and as wide as the points. Points are centred first, since only differences
-    count. Arrays are kept and overwritten by every call: large ones cost more to allocate than to fill.
-
-    An evaluation is three calls: ``measure(M)``; then ``sweep(task)``, which runs a task on every block of anchors;
-    then ``gradient_in_metric()``. The task reads the ``numbers`` of its block and hands their derivatives to
-    ``collect``, while both are in the cache.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n_samples, n_features), float64, C order
-    triplets : Triplets
-    B : ndarray of shape (n_features, n_features) or None
-        Inverse shape of the perturbation, positive semi-definite; None is the identity.
-    with_slope : bool
-        Compute h; without it, the pairs {j, l} are never made.
-    n_jobs : int or None
-        Threads; see :func:`~holdfast.base.blocks.n_threads`. No result depends on it: how the work is cut, and
-        with it the order of sums, depends on the problem alone.
-
-    Attributes
-    ----------
-    X : ndarray of shape (n_samples, n_features)
-        The points, centred.
-    triplets : Triplets
-    blocks : list of AnchorBlock
-        The anchors, cut so that the triplets of a block fit the cache.
+    An evaluation is ``measure(M)``, ``sweep(task)``, ``gradient_in_metric()``: a task reads the ``numbers`` of a block
+    of anchors and hands their derivatives to ``collect``, while both are in the cache.
     """
 
     def __init__(self, X, triplets: Triplets, B=None, with_slope: bool = True, n_jobs=None):

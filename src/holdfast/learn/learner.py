@@ -43,14 +43,8 @@ _ZERO = 1e-6  # a largest d² below it is as good as 0: the hinge requires diffe
 
 @dataclass(frozen=True, eq=False)
 class Precomputed:
-    """Results that depend on the rows and on no parameter that is searched: made once for many fits.
-
-    Attributes
-    ----------
-    parameters : dict
-        Parameters to set before ``fit``.
-    arguments : dict
-        Arguments to pass to ``fit``.
+    """Parameters and arguments of ``fit`` that depend on the rows and on no parameter that is searched: made once, for
+    many fits.
     """
 
     parameters: dict[str, Any] = field(default_factory=dict)

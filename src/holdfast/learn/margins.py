@@ -159,28 +159,8 @@ def check_shape(shape, n_features: int) -> np.ndarray:
 
 
 def slope_matrix(n_features: int, shape=None, reduction=None) -> np.ndarray | None:
-    """``B = D A_0⁻¹ Dᵀ``, the inverse shape of a perturbation, carried through a reduction D.
-
-    Perturbations of equal size lie on ``{δ : δᵀ A_0 δ = r²}`` in the input space; learning happens on
-    ``z = D x``.
-
-    Parameters
-    ----------
-    n_features : int
-        Number of features of the points the metric is learned on (rows of D).
-    shape : array-like or None
-        ``A_0``, positive definite, or its diagonal; None is the identity.
-    reduction : array-like of shape (n_features, n_inputs) or None
-        ``D``; None is the identity.
-
-    Returns
-    -------
-    ndarray of shape (n_features, n_features), or None for the identity
-
-    References
-    ----------
-    Yang, Guo, Dong and Xue, "Towards certified robustness of distance metric learning",
-    supplement A and A.1.
+    """``B = D A_0⁻¹ Dᵀ``, None for the identity: the inverse of the shape ``A_0`` (matrix, diagonal or None), carried
+    through a reduction D of shape (n_features, n_inputs) (Yang, Guo, Dong and Xue, supplement A and A.1).
     """
     D = None if reduction is None else check_reduction(reduction, n_features)
     if shape is None:

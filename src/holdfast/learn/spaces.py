@@ -85,25 +85,10 @@ class Factors(Space):
 
 
 def whitening(*scatters: np.ndarray, shrinkage: float) -> np.ndarray | None:
-    """``P = (C + shrinkage · I)^-½``, where C is the mean of the scatters, each scaled to mean eigenvalue 1.
+    """``P = (C + shrinkage · I)^-½``, C the mean of the scatters, each scaled to mean eigenvalue 1; None if all are
+    zero. Rounded to 24 binary digits, because the order of the sums behind the scatters changes later ones
+    (:func:`round_reproducibly`).
 
-    Rounded to 24 binary digits, because the order of the sums behind the scatters changes later ones; see
-    :func:`holdfast.base.blocks.round_reproducibly`.
-
-    Parameters
-    ----------
-    *scatters : ndarrays of shape (n_features, n_features)
-        Means of ``X_ij`` over pairs, symmetric and positive semi-definite.
-    shrinkage : float
-        Towards the identity, which treats all directions alike; positive.
-
-    Returns
-    -------
-    ndarray of shape (n_features, n_features) or None
-        None stands for the identity, and is returned if all scatters are zero.
-
-    Examples
-    --------
     >>> P = whitening(np.diag([0.0, 200.0]), shrinkage=0.25)
     >>> P.diagonal().round(3).tolist()
     [2.0, 0.667]
@@ -241,15 +226,8 @@ class Points(Space):
 
 
 def check_metric(M, n_features: int | None = None, name: str = "M") -> np.ndarray:
-    """M as a symmetric positive semi-definite float64 array, or a ``ValueError`` that says why not.
-
-    Parameters
-    ----------
-    M : array-like of shape (n_features, n_features)
-    n_features : int, optional
-        Of the data that M is for.
-    name : str
-        What messages call it.
+    """M as a symmetric positive semi-definite float64 array, or a ``ValueError`` that says why not and calls it
+    ``name``.
     """
     M = check_array(M, dtype=np.float64, input_name=name)
     if M.shape[0] != M.shape[1]:
@@ -268,20 +246,9 @@ def check_metric(M, n_features: int | None = None, name: str = "M") -> np.ndarra
 
 
 def components_of(M: np.ndarray) -> np.ndarray:
-    """``L`` with ``LᵀL = M``: one row per positive eigenvalue, the strongest first.
+    """``L`` with ``LᵀL = M``: one row per positive eigenvalue, the strongest first, at least one (of zeros). In each
+    row the entry largest in absolute value is positive, so that equal metrics have equal components.
 
-    Parameters
-    ----------
-    M : ndarray of shape (n_features, n_features)
-
-    Returns
-    -------
-    ndarray of shape (rank, n_features)
-        At least one row (of zeros, for the zero metric). In each row the entry largest in absolute
-        value is positive, so that equal metrics have equal components.
-
-    Examples
-    --------
     >>> import numpy as np
     >>> components_of(np.array([[1.0, 0.0], [0.0, 4.0]]))
     array([[0., 2.],

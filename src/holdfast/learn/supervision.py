@@ -24,15 +24,7 @@ _MAX_SAMPLE, _MAX_SAMPLE_PER_CENTRE = 5000, 50
 
 @dataclass(frozen=True, eq=False)
 class Pairs:
-    """Distinct index pairs, sorted by their first point.
-
-    Attributes
-    ----------
-    first, second : int32 arrays of shape (n_pairs,)
-        ``first`` never decreases.
-    n_samples : int
-        Number of points the indices refer to.
-    """
+    """Distinct index pairs, int32, sorted by their first point."""
 
     first: np.ndarray
     second: np.ndarray
@@ -577,28 +569,11 @@ def centres(points: np.ndarray, count: int, rng) -> np.ndarray:
 
 
 def class_proxies(X: np.ndarray, y: np.ndarray, n_proxies: int, random_state=None) -> tuple[np.ndarray, np.ndarray]:
-    """The centres of k-means within each class; for a class with fewer distinct points, these points.
+    """The centres of k-means within each class, ``n_proxies`` per class, or its distinct points if there are fewer;
+    with their class codes.
 
-    Parameters
-    ----------
-    X : ndarray of shape (n_samples, n_features)
-    y : int ndarray of shape (n_samples,)
-        Class codes.
-    n_proxies : int
-        Proxies per class.
-    random_state : int, RandomState or None
-        Seeds k-means.
-
-    Returns
-    -------
-    proxies : ndarray of shape (n_classes · n_proxies or fewer, n_features)
-    labels : ndarray
-        The class code of each.
-
-    Examples
-    --------
     >>> import numpy as np
-    >>> from holdfast.learn import class_proxies
+    >>> from holdfast.learn.supervision import class_proxies
     >>> class_proxies(np.array([[0.0], [2.0], [7.0]]), np.array([0, 0, 1]), n_proxies=1)[0].tolist()
     [[1.0], [7.0]]
     """

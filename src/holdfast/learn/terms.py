@@ -81,7 +81,7 @@ class ProxyTerm(Term):
     """``Σ_i φ(d_i, y_i)`` over points, where row d_i holds the squared distances of point i to all proxies.
 
     φ must not change when a constant is added to d_i, so that each row of derivatives sums to 0:
-    :class:`~holdfast.learn.ProxyGeometry` computes distances only up to such a constant.
+    ``ProxyGeometry`` computes distances only up to such a constant.
     """
 
     @abstractmethod

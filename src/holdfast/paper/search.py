@@ -51,19 +51,10 @@ class Uniform:
 
 @dataclass(frozen=True)
 class Known:
-    """The facts that a range may depend on: the data, and the parameters drawn before.
-
-    Attributes
-    ----------
-    n_features : int
-    tau_max : float
-        The 90th percentile of the Euclidean adversarial margins.
-    drawn : mapping
-        Parameters drawn so far, by name.
-    """
+    """What a range may depend on: the data, and the parameters drawn before, by name."""
 
     n_features: int
-    tau_max: float
+    tau_max: float  # the 90th percentile of the Euclidean adversarial margins
     drawn: Mapping[str, Any]
 
 
