@@ -274,7 +274,7 @@ class MetricDisplay:
         largest = float(np.abs(self.M).max()) or 1.0
         image = ax.imshow(self.M, cmap=cmap, vmin=-largest, vmax=largest)
         if self.feature_names is not None and len(self.M) <= _MAX_NAMES:
-            names = [each.replace("$", r"\$") for each in self.feature_names]  # a name is no formula
+            names = [each.replace("$", r"\$") for each in self.feature_names]  # a name is not a formula
             ax.set_xticks(range(len(self.M)), names, rotation=90)
             ax.set_yticks(range(len(self.M)), names)
         if colorbar:
@@ -324,8 +324,8 @@ class BoundaryDisplay:
             raise ValueError(f"A boundary is drawn in two features; X has shape {X.shape}.")
         certificate = certify(estimator, X, y, norm=norm, reference=reference, n_jobs=n_jobs)
         low, high = X.min(axis=0), X.max(axis=0)
-        room = 0.1 * np.where(high > low, high - low, 1.0)
-        axes = [np.linspace(a, b, grid_resolution) for a, b in zip(low - room, high + room, strict=True)]
+        margin = 0.1 * np.where(high > low, high - low, 1.0)
+        axes = [np.linspace(a, b, grid_resolution) for a, b in zip(low - margin, high + margin, strict=True)]
         x0, x1 = np.meshgrid(*axes)
         classes = np.asarray(estimator.classes_)
         answers = estimator.predict(with_names(np.column_stack([x0.ravel(), x1.ravel()]), estimator))

@@ -109,7 +109,7 @@ class InnerLibrary(KernelLibrary):
     _shared_module: Any
 
     def _optimize_final_module(self) -> None:
-        """Nothing: the kernel that calls is optimised with this inside."""
+        """Left to the kernel that calls this one, which is optimised with it."""
 
     def _finalize_final_module(self) -> None:
         """Keep the code for callers; to the machine goes a module that has the environments only."""
@@ -184,8 +184,6 @@ def _compilers(version: tuple[int, ...]) -> dict:
     """Our compilers of entries and of inner kernels; empty for other versions, where numba's own compiles, slower."""
     if not _FIRST_TESTED <= version[:2] <= _LAST_TESTED:
         return {}
-    from holdfast._core.compiling import InnerCompiler, KernelCompiler
-
     return {"entry": KernelCompiler, "inner": InnerCompiler}
 
 

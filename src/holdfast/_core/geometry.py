@@ -64,12 +64,12 @@ def scatter(reference, partial, factor, out):
     """
     u = 0
     while u < reference.size:
-        place, total = reference[u], partial[u]
+        position, total = reference[u], partial[u]
         u += 1
-        while u < reference.size and reference[u] == place:
+        while u < reference.size and reference[u] == position:
             total += partial[u]
             u += 1
-        out[place] += factor * total
+        out[position] += factor * total
 
 
 @entry
@@ -116,10 +116,10 @@ def half_laplacian(indptr, second, weight, degree, X, out, start, stop):
 
 
 @entry
-def mark(mask, places):
-    """``mask[places] = True``, several times faster than numpy for int32."""
-    for t in range(places.size):
-        mask[places[t]] = True
+def mark(mask, indices):
+    """``mask[indices] = True``, several times faster than numpy for int32."""
+    for t in range(indices.size):
+        mask[indices[t]] = True
 
 
 @entry
@@ -130,12 +130,12 @@ def count_keys(keys, counts):
 
 
 @entry
-def place_keys(keys, place, order):
-    """``order[place[g]] = t`` for the positions t of key g, and ``place[g]`` moves on."""
+def order_keys(keys, position, order):
+    """``order[position[g]] = t`` for the positions t of key g, and ``position[g]`` moves on."""
     for t in range(keys.size):
         g = keys[t]
-        order[place[g]] = t
-        place[g] += 1
+        order[position[g]] = t
+        position[g] += 1
 
 
 @entry
@@ -166,7 +166,7 @@ def fill_pairs_of_anchors(i, j, l, met_under, met_at, target_of, first, second, 
 
 
 @entry
-def fill_distinct(indptr, order, j, met_under, met_at, first, second, place):
+def fill_distinct(indptr, order, j, met_under, met_at, first, second, position):
     """Fill the last three with the distinct ordered pairs (i, j) and each input's index among them; their number.
     ``order[indptr[u]:indptr[u + 1]]`` are the inputs with i = u.
     """
@@ -179,12 +179,12 @@ def fill_distinct(indptr, order, j, met_under, met_at, first, second, place):
                 met_under[v], met_at[v] = u, count
                 first[count], second[count] = u, v
                 count += 1
-            place[t] = met_at[v]
+            position[t] = met_at[v]
     return count
 
 
 @entry
-def drop_reversed(first, second, place, to, into, met_under, met_at, new, twin):
+def drop_reversed(first, second, position, to, into, met_under, met_at, new, twin):
     """Drop (v, u), v > u, where (u, v), its ``twin``, is there too; the number of pairs kept. Pairs are sorted by their
     first points; ``into[to[u]:to[u + 1]]`` are the pairs that end at u.
     """
@@ -199,15 +199,15 @@ def drop_reversed(first, second, place, to, into, met_under, met_at, new, twin):
             if v > u and met_under[v] == u:
                 twin[r] = met_at[v]
     count = 0
-    for r in range(first.size):  # a twin comes before, so it has its new place
+    for r in range(first.size):  # a twin comes before, so it has its new position
         if twin[r] < 0:
             first[count], second[count] = first[r], second[r]
             new[r] = count
             count += 1
         else:
             new[r] = new[twin[r]]
-    for t in range(place.size):
-        place[t] = new[place[t]]
+    for t in range(position.size):
+        position[t] = new[position[t]]
     return count
 
 
@@ -282,16 +282,6 @@ def rank_rows(points, queries, found, distances):
                 distances[q, k], found[q, k] = distances[q, k - 1], found[q, k - 1]
                 k -= 1
             distances[q, k], found[q, k] = total, j
-
-
-@entry(fastmath={"reassoc", "contract"})
-def squared_distances(points, query, out):
-    """``out[j] = Σ (x − z_j)²``."""
-    for j in range(points.shape[0]):
-        total = 0.0
-        for i in range(points.shape[1]):
-            total += (query[i] - points[j, i]) ** 2
-        out[j] = total
 
 
 @entry

@@ -75,7 +75,7 @@ def contains(items, count, item):
 
 @inner
 def winner(labels, nearest, count, tally, lowest_wins):
-    """The class that wins among ``nearest[:count]`` (sorted, nearest first); ``tally`` is room for the votes."""
+    """The class that wins among ``nearest[:count]`` (sorted, nearest first); ``tally`` is work space for the votes."""
     most = ZERO
     for c in range(tally.size):
         tally[c] = 0
@@ -139,7 +139,7 @@ class Impostors(NamedTuple):
 
 
 def empty_impostors(n: int, s: int, rule: VoteRule) -> Impostors:
-    """Room for n impostors, with slopes of s coordinates."""
+    """Empty lists for n impostors, with slopes of s coordinates."""
     k, Q, C = rule.k, rule.k // 2 + 1, rule.n_classes
     n_near, n_first = max(_TARGETS, 2 * Q), max(2 * k, _REFRESH)
     return Impostors(

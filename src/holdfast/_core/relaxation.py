@@ -39,7 +39,7 @@ from holdfast._core.order import contains, insert, winner
 # as many votes as class c.
 AGAINST_Y, AGAINST_OTHERS = 1, 2
 
-# A kind of piece: one way for class c to overtake y.
+# A kind of piece: a case in which class c overtakes y.
 KIND = np.dtype(
     [
         ("winner", np.int64),  # class c; -1: any other classes
@@ -89,21 +89,21 @@ class Scratch(NamedTuple):
     keys: np.ndarray  # (k,): for a vote, as are nearest and tally
     nearest: np.ndarray  # (k,)
     tally: np.ndarray  # (n_classes,)
-    near: np.ndarray  # (look,): φ of the targets nearest after the move
-    near_targets: np.ndarray  # (look,): their indices
+    near: np.ndarray  # (n_targets,): φ of the targets nearest after the move
+    near_targets: np.ndarray  # (n_targets,): their indices
     violations: np.ndarray  # (Q + 1,): the largest violations of targets, falling
     worst: np.ndarray  # (Q + 1,): these targets
     reaches: np.ndarray  # (Q,): the longest moves that rows of one point ask for
     fewest: np.ndarray  # (k,): the least bounds of new members
 
 
-def empty_scratch(query: Query, look: int) -> Scratch:
+def empty_scratch(query: Query, n_targets: int) -> Scratch:
     """Work space for one query."""
     (n, s), Q = query.slopes.shape, query.k // 2 + 1
     return Scratch(
         phi=np.empty(n), row=np.empty(s), moved=np.empty(s),
         keys=np.empty(query.k), nearest=np.empty(query.k, np.int64), tally=np.empty(query.n_classes, np.int64),
-        near=np.empty(look), near_targets=np.empty(look, np.int64),
+        near=np.empty(n_targets), near_targets=np.empty(n_targets, np.int64),
         violations=np.empty(Q + 1), worst=np.empty(Q + 1, np.int64), reaches=np.empty(Q), fewest=np.empty(query.k),
     )  # fmt: skip
 
@@ -133,7 +133,7 @@ _STATUS = np.dtype(
         ("heap_size", np.int64),
         ("n_free", np.int64),
         ("next_slot", np.int64),  # to solve next; -1: the first of the heap
-        ("overflow", np.int64),  # 1 if a node was closed for want of room
+        ("overflow", np.int64),  # 1 if a node was closed because an array was full
     ]
 )
 
@@ -172,14 +172,14 @@ def empty_tree(capacity: int, k: int, s: int) -> Tree:
 
 
 @inner
-def close_at(status, bound):
+def record_closed(status, bound):
     """Record that a part of the search was closed at this bound."""
     if bound < status.closed:
         status.closed = bound
 
 
 @inner
-def needed(status):
+def pruning_bound(status):
     """The bound at which a node is closed: the best witness, less a hair, or the horizon."""
     best, horizon = status.best * CLOSE, status.horizon
     return best if best < horizon else horizon
@@ -232,14 +232,14 @@ def release(free, status, slot):
 
 @inner
 def new_child(tree, parent, bound):
-    """A copy of a node with its own bound; -1, and the bound on record, if it is closed at once or there is no room."""
+    """A copy of a node with its own bound; -1, its bound recorded, if it is closed at once or the arrays are full."""
     status = tree.status[0]
     n_free = status.n_free
-    if bound >= needed(status):
-        close_at(status, bound)
+    if bound >= pruning_bound(status):
+        record_closed(status, bound)
         return NONE
     if n_free == 0:
-        close_at(status, bound)
+        record_closed(status, bound)
         status.overflow = 1
         return NONE
     status.n_free = n_free - 1
@@ -396,7 +396,7 @@ def relaxation(tree, slot, active, query, kind, scratch, most, down, up, ball):
             break
         if ball is not None:
             point_beyond(active, 0.0, z)  # Σλa has lost digits, about 1/σ²; no bound rests on z here
-    close_at(status, bound)
+    record_closed(status, bound)
     return -1.0
 
 
@@ -472,8 +472,8 @@ def _votes(labels, members, n_members, c):
 
 
 @inner
-def _loses(query, kind, scratch, moved, down, up, ball):
-    """True if the vote after a move is lost as the kind asks, and no limit is broken."""
+def _vote_changes(query, kind, scratch, moved, down, up, ball):
+    """True if the vote changes after a move as the kind says, and no limit is broken."""
     phi, keys, nearest = scratch.phi, scratch.keys, scratch.nearest
     if up is not None:
         clip_to_box(query.to_input, moved, down, up)
@@ -490,14 +490,14 @@ def _loses(query, kind, scratch, moved, down, up, ball):
 
 @inner
 def stretched_witness(active, query, kind, scratch, size, best_z, down, up, ball):
-    """True if the vote is lost in the direction of z at the longer length ``size``; the move to ``best_z``."""
+    """True if the vote changes in the direction of z at the longer length ``size``; the move to ``best_z``."""
     z, moved = active.z, scratch.moved
     own = length(z) if ball is None else lifted_length(z, ball, query.sigma)
     if not 0.0 < own < size:
         return False
     scale(size / own, z, moved)
     active.work[0] += scratch.phi.size * dot_work(z.size)
-    if not _loses(query, kind, scratch, moved, down, up, ball):
+    if not _vote_changes(query, kind, scratch, moved, down, up, ball):
         return False
     for t in range(z.size):
         best_z[t] = moved[t]
@@ -512,7 +512,7 @@ def witness(active, query, kind, scratch, pushes, best, best_z, down, up, ball):
     for _ in range(pushes):  # twentyfold pushes; whatever they reach is checked by the vote
         active.work[0] += scratch.phi.size * dot_work(z.size)
         point_beyond(active, step, moved)
-        if _loses(query, kind, scratch, moved, down, up, ball):
+        if _vote_changes(query, kind, scratch, moved, down, up, ball):
             size = length(moved) if ball is None else lifted_length(moved, ball, query.sigma)
             if size < best:
                 for t in range(z.size):

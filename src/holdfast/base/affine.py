@@ -28,11 +28,11 @@ class Affine:
     absolute : ndarray of shape (n_out, n_in)
         ``|W|`` of one step, ``|W_2| |W_1|`` of two: products that cancel in W still round (Lemma F2).
     cancellation : ndarray of shape (n_out,)
-        Magnitude of the constants that cancel on the way (means, centres) in each coordinate of z.
+        Magnitude of the constants that cancel (means, centres) in each coordinate of z.
     n_steps : int
         Steps that were composed.
     n_terms : int
-        Terms of the longest sum on the way; rounding grows with it (Lemma F1).
+        Terms of the longest sum; rounding grows with it (Lemma F1).
     """
 
     W: np.ndarray
@@ -132,9 +132,9 @@ def _checked(step, map_: Affine, n_in: int) -> Affine:
     digest = fingerprint(step) if type(step) in READERS else None
     if digest in _PASSED:
         return map_
-    reach = np.maximum.reduce(map_.absolute, axis=0, initial=0.0)
+    largest = np.maximum.reduce(map_.absolute, axis=0, initial=0.0)
     with np.errstate(over="ignore"):
-        unit = np.divide(1.0, reach, out=np.ones(n_in), where=reach > 0) * (1.0 + map_.scale)
+        unit = np.divide(1.0, largest, out=np.ones(n_in), where=largest > 0) * (1.0 + map_.scale)
     at = np.arange(n_in)
     pattern = np.stack([3.0 * at / max(n_in - 1, 1) - 1.0, np.cos(at)])
     probe = np.zeros((3 + 2 * len(_SIZES), n_in))

@@ -30,7 +30,7 @@ class _Content:
 
     def __init__(self) -> None:
         self.words: list[str] = []
-        self._arrays: dict[tuple, np.ndarray] = {}  # by place in memory: a tree often has the array of its owner
+        self._arrays: dict[tuple, np.ndarray] = {}  # by address: a tree often has the array of its owner
 
     def add(self, value) -> bool:
         """Add a value; False if that cannot be done."""
@@ -55,9 +55,10 @@ class _Content:
         self.words.append(f"{value.dtype.str}{value.shape}")
         if value.dtype.hasobject:
             return self.add(value.tolist())
-        place = (value.__array_interface__["data"][0], value.dtype.str, value.shape, value.strides)
-        self.words.append(f"array {list(self._arrays).index(place) if place in self._arrays else len(self._arrays)};")
-        self._arrays[place] = value
+        address = (value.__array_interface__["data"][0], value.dtype.str, value.shape, value.strides)
+        known = list(self._arrays)
+        self.words.append(f"array {known.index(address) if address in known else len(known)};")
+        self._arrays[address] = value
         return True
 
     def digest(self) -> bytes:

@@ -61,16 +61,16 @@ def class_codes(labels, classes) -> tuple[np.ndarray, list]:
     for code, label in enumerate(classes):
         by_value[_value(label)] = -1 if _value(label) in by_value else code
     found: dict[str, int] = {}
-    strange = {}
+    unknown = {}
     codes = np.empty(len(labels), dtype=np.int64)
     for i, label in enumerate(labels):
         word = str(_plain(label))
         if word not in found:
             found[word] = written.get(word, by_value.get(_value(label), -1))
             if found[word] < 0:
-                strange[word] = _plain(label)
+                unknown[word] = _plain(label)
         codes[i] = found[word]
-    return codes, list(strange.values())
+    return codes, list(unknown.values())
 
 
 def _plain(label):
@@ -78,7 +78,7 @@ def _plain(label):
 
 
 def _value(label) -> str:
-    """The number that a label is, or is written as, in one way for each value; other words as they are."""
+    """The number that a label is, or is written as, written alike for equal values; other words as they are."""
     label = _plain(label)
     if isinstance(label, int):  # True and False are 1 and 0
         return str(int(label))
@@ -91,7 +91,7 @@ def _value(label) -> str:
     return str(int(number)) if number.is_integer() else repr(number)
 
 
-_TRUSTED = ("sklearn", "holdfast", "imblearn")  # whose pipelines and searches hand rows on, and answers back
+_TRUSTED = ("sklearn", "holdfast", "imblearn")  # whose pipelines and searches only pass rows and answers on
 # What decides an answer. A wrapper that passes these on has none of them in its class.
 _DECIDING = (
     "predict", "predict_proba", "decision_function", "transform", "_transform", "kneighbors", "radius_neighbors",

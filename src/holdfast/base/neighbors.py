@@ -5,7 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from holdfast._core.geometry import rank_rows, scan, squared_distances
+from holdfast._core.geometry import rank_rows, scan
+from holdfast._core.halfspace import squared_distances
 from holdfast.base.blocks import Workers, n_threads, single_threaded_blas
 
 _TILE_ROWS, _TILE_COLUMNS = 256, 1024  # one tile of distances: 1 MB a thread, in single precision
@@ -82,7 +83,7 @@ class _Neighbours:
 
     @classmethod
     def empty(cls, m: int, k: int, dtype: type = np.float64) -> "_Neighbours":
-        """Room for k neighbours of m queries."""
+        """Empty lists for k neighbours of m queries."""
         return cls(np.full((m, k), -1, np.int32), np.full((m, k), np.inf, dtype), np.full(m, np.inf))
 
     def ambiguous(self, k: int) -> np.ndarray:
@@ -100,15 +101,15 @@ class _Search:
         n, p = X.shape
         self._X = X
         self._order = np.argsort(y, kind="stable").astype(np.int32)
-        place = np.empty(n, np.int64)  # of each point among the columns
-        place[self._order] = np.arange(n)
+        position = np.empty(n, np.int64)  # of each point among the columns
+        position[self._order] = np.arange(n)
         if queries is not None:
             self.queries, labels = queries
             own = np.full(len(self.queries), -1)  # the column of a query's own point, if it is one
         elif anchors is not None:
-            self.queries, labels, own = X[anchors], y[anchors], place[anchors]
+            self.queries, labels, own = X[anchors], y[anchors], position[anchors]
         else:
-            self.queries, labels, own = X, y, place
+            self.queries, labels, own = X, y, position
         first, last = (np.searchsorted(y[self._order], labels, side) for side in ("left", "right"))
         self._ranges = np.stack([first, last, own])
         centre = X.mean(axis=0)
@@ -146,11 +147,11 @@ class _Search:
         def block(queries: slice) -> None:
             lists = [array[queries] for near in found for array in (near.distance, near.index)]
             size = queries.stop - queries.start
-            room = np.empty(size * min(_TILE_COLUMNS, n), precision)
+            buffer = np.empty(size * min(_TILE_COLUMNS, n), precision)
             for start in range(0, n, _TILE_COLUMNS):
                 part = slice(start, min(start + _TILE_COLUMNS, n))
                 width = part.stop - start
-                tile = np.matmul(Q[queries], Z[part].T, out=room[: size * width].reshape(size, width))
+                tile = np.matmul(Q[queries], Z[part].T, out=buffer[: size * width].reshape(size, width))
                 scan(tile, self._order[part], start, *(row[queries] for row in ranges), *lists)
 
         with single_threaded_blas():

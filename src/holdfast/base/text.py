@@ -12,7 +12,7 @@ import numpy as np
 _MAX_LENGTH = 120  # characters of a name
 
 # What a terminal obeys or cannot show: control characters (ESC, CSI, DEL, line ends), signs that reverse the direction
-# of the text, lone surrogates (bytes of a file name that are no text).
+# of the text, lone surrogates (bytes of a file name that are not text).
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufff9-\ufffb\ud800-\udfff]")
 
 

@@ -111,7 +111,7 @@ class TableView:
 
     @cached_property
     def words(self) -> dict[str, list[str]]:
-        """Columns of words: what is there, gaps left out."""
+        """Columns of words: their values, without gaps."""
         columns = {}
         for name in self.frame.columns:
             column = self.frame[name]
@@ -227,7 +227,7 @@ def check_few_rows(table: TableView) -> Iterator[Finding]:
 _NAME = re.compile(
     r"(?i)(^|[_\s.-])(id|idx|index|key|uuid|nr|no|number|rownames?|rowid|case)$|^id|id$|^unnamed: ?\d+$|^$"
 )
-_MIN_ROWS = 20  # below, distinct whole numbers are no sign of anything
+_MIN_ROWS = 20  # below, distinct whole numbers say nothing
 
 
 def check_identifiers(table: TableView) -> Iterator[Finding]:
@@ -321,11 +321,11 @@ def check_sentinels(table: TableView) -> Iterator[Finding]:
             rest = values[values != extreme]
             if rest.size < 0.3 * len(values) or rest.min() == rest.max():
                 continue
-            reach = float(rest.max() - rest.min())
+            width = float(rest.max() - rest.min())
             gap = float(np.abs(rest - extreme).min())
-            spread = float(np.quantile(rest, 0.75) - np.quantile(rest, 0.25)) or reach
+            spread = float(np.quantile(rest, 0.75) - np.quantile(rest, 0.25)) or width
             absurd = abs(extreme - float(np.median(rest))) > _BEYOND * max(spread, np.finfo(float).tiny)
-            customary = extreme in _CUSTOMARY and (values == extreme).sum() > 1 and gap > reach
+            customary = extreme in _CUSTOMARY and (values == extreme).sum() > 1 and gap > width
             if absurd or customary:
                 value = f"{extreme:g}"
                 sentence = f"has the value {value}, far from all others: if it stands for a missing one, say so"
@@ -374,7 +374,7 @@ class Repairs:
 
 def repair(dataset: Dataset, repairs: Repairs) -> Dataset:
     """The data set without empty and constant columns, with the repairs asked for; its notes say what was done."""
-    dataset = _without_idle_columns(dataset)
+    dataset = drop_constant_columns(dataset)
     if repairs.drop_duplicates:
         repeated = repeats(dataset.frame, dataset.y)
         if repeated.any():
@@ -397,7 +397,7 @@ def _labelled(dataset: Dataset) -> Dataset:
     return replace(dataset, y=dataset.labels, target_names=[])
 
 
-def _without_idle_columns(dataset: Dataset) -> Dataset:
+def drop_constant_columns(dataset: Dataset) -> Dataset:
     """Columns with one value, or none, are left out and named."""
     frame = dataset.frame
     empty = [str(name) for name in frame.columns if frame[name].isna().all()]

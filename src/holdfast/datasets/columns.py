@@ -150,8 +150,8 @@ def finite_numbers(name: str, column) -> tuple[np.ndarray, list[UnknownValues]]:
 
 def far_days(name: str, column, days: np.ndarray, first: float, last: float) -> list[UnknownValues]:
     """Days that lie ten times as far from those of training as these from each other; they become NaN."""
-    reach = 10 * max(last - first, 366.0)
-    far = (days < first - reach) | (days > last + reach)
+    width = 10 * max(last - first, 366.0)
+    far = (days < first - width) | (days > last + width)
     if not far.any():
         return []
     words = [day_as_date(day) if f else "" for day, f in zip(days, far, strict=True)]
@@ -272,7 +272,7 @@ def to_days(name: str, column, order: str = ""):
 
 
 def day_as_date(day: float) -> str:
-    """``2024-01-31`` for a number of days, with the time of day, to the nanosecond, if it is no whole one."""
+    """``2024-01-31`` for a number of days, with the time of day, to the nanosecond, if it is not whole."""
     whole = int(np.floor(day))
     date, rest = np.datetime64(whole, "D"), round((day - whole) * _NANOSECONDS)
     return str(date if rest == 0 else date.astype("datetime64[ns]") + np.timedelta64(rest, "ns"))

@@ -264,7 +264,7 @@ def _strings(column) -> list[str | None]:
 
 
 def _looks_like_a_number(value: str, options: ReadOptions) -> bool:
-    """In some way of writing."""
+    """True for a number in any of the known notations."""
     return any(kind.fullmatch(value) for kind in _KINDS) or parse(value, options.decimal, options.thousands) is not None
 
 
@@ -469,7 +469,7 @@ def _encoding(source: Source, start: bytes) -> str:
             "without a mark: --encoding utf-16-le)."
         )
     try:
-        codecs.getincrementaldecoder("utf-8")().decode(start)  # a letter cut in two at the end is no error
+        codecs.getincrementaldecoder("utf-8")().decode(start)  # a letter cut in two at the end is not an error
     except UnicodeDecodeError:
         return _FALLBACK
     return "utf-8"
@@ -483,10 +483,10 @@ def _separator(source: Source, start: str, cut: bool) -> str:
         raise ValueError(f"{source.name} looks like JSON, not like a table: save it as CSV or Parquet.")
     lines = start.splitlines()[:20]
     if cut and len(lines) == 1:
-        raise ValueError(f"{source.name}: its first line is longer than a megabyte, which is no table.")
+        raise ValueError(f"{source.name}: its first line is longer than a megabyte, which is not a table.")
     if len(lines[0]) > _MAX_FIELD:
         raise ValueError(
-            f"{source.name}: its first line has {len(lines[0]):,} characters, which is no header of a table."
+            f"{source.name}: its first line has {len(lines[0]):,} characters, which is not the header of a table."
         )
     lines = [line for line in lines if len(line) <= _MAX_FIELD]
     best, columns = ",", 1

@@ -431,7 +431,7 @@ def _check(name: str, entry: Entry, raw: dict) -> Dataset:
 
 
 def origin_of(name: str, data_dir=None) -> str:
-    """The place :func:`load_dataset` would take a set from: "folder", "built in", "OpenML" or "needs a file"."""
+    """Where :func:`load_dataset` would take a set from: "folder", "built in", "OpenML" or "needs a file"."""
     entry = CATALOGUE[name]
     try:
         path = _local(entry.file or name, data_dir)

@@ -153,7 +153,7 @@ def read_table(
     drop : sequence of str, default=()
         Columns to leave out.
     id : str, optional
-        Column that names the rows; it is no feature.
+        Column that names the rows; it is not a feature.
     drop_unlabelled : bool, default=False
         Leave out rows without a label, which are refused otherwise.
     options : ReadOptions, optional

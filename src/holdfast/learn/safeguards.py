@@ -108,7 +108,7 @@ class Validation:
         self._best, self._best_x = 0, np.empty(0)  # the iteration of the lowest loss, and its parameters
 
     def __call__(self, M: np.ndarray, x: np.ndarray) -> bool:
-        """Note the loss of M, for which the parameters x stand; True if the fit should end."""
+        """Record the loss of ``M = M(x)``; True if the fit should end."""
         self.losses.append(self._objective(M)[0])
         last = len(self.losses) - 1
         if last == 0 or self.losses[last] < self.losses[self._best]:
@@ -148,8 +148,7 @@ def divide(X: np.ndarray, triplets: Triplets, fraction: float) -> tuple[Triplets
 
 
 def held_out(X: np.ndarray, fraction: float) -> np.ndarray:
-    """Mask of rows to hold out, evenly spaced in the lexicographic order of the rows: whatever the order they are given
-    in.
+    """Mask of rows to hold out: evenly spaced in the lexicographic order, so the given order does not matter.
 
     >>> held_out(np.array([[3.0], [1.0], [4.0], [2.0]]), 0.5).tolist()
     [True, True, False, False]
@@ -162,7 +161,7 @@ def held_out(X: np.ndarray, fraction: float) -> np.ndarray:
 
 
 class PoorMetricWarning(ConvergenceWarning):
-    """Neighbours vote worse under the learned metric than under the Euclidean distance, on its own training rows.
+    """Neighbours predict less accurately under the learned metric than under the Euclidean one, on training rows.
 
     Parameters
     ----------

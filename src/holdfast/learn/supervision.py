@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state, check_X_y
 
-from holdfast._core.geometry import count_keys, drop_reversed, fill_distinct, fill_pairs_of_anchors, mark, place_keys
+from holdfast._core.geometry import count_keys, drop_reversed, fill_distinct, fill_pairs_of_anchors, mark, order_keys
 from holdfast.base.blocks import n_threads
 from holdfast.base.inputs import check_count, check_number
 from holdfast.base.neighbors import nearest_by_class
@@ -114,9 +114,9 @@ class Triplets:
         wanted = np.zeros(self.n_samples, bool)
         wanted[anchors] = True
         part = self.take(np.flatnonzero(wanted[self.i]))
-        place = np.cumsum(part.named, dtype=np.int32) - np.int32(1)
+        position = np.cumsum(part.named, dtype=np.int32) - np.int32(1)
         points = np.flatnonzero(part.named)
-        return points, self.from_columns(place[part.i], place[part.j], place[part.l], points.size)
+        return points, self.from_columns(position[part.i], position[part.j], position[part.l], points.size)
 
     def renumbered(self, order: np.ndarray) -> "Triplets":
         """The same triplets after the points have been reordered: point ``order[r]`` becomes r.
@@ -126,9 +126,9 @@ class Triplets:
         >>> Triplets([[0, 1, 2], [1, 2, 0]], n_samples=3).renumbered([2, 1, 0]).rows.tolist()
         [[1, 0, 2], [2, 1, 0]]
         """
-        place = np.empty(self.n_samples, np.int32)
-        place[order] = np.arange(self.n_samples, dtype=np.int32)
-        return self.from_columns(place[self.i], place[self.j], place[self.l], self.n_samples)
+        position = np.empty(self.n_samples, np.int32)
+        position[order] = np.arange(self.n_samples, dtype=np.int32)
+        return self.from_columns(position[self.i], position[self.j], position[self.l], self.n_samples)
 
     @property
     def named(self) -> np.ndarray:
@@ -173,8 +173,8 @@ class Triplets:
 
     @cached_property
     def _slopes(self) -> tuple[Pairs, np.ndarray]:
-        first, second, place = unique_unordered(self.j, self.l, self.n_samples)
-        return Pairs(first, second, self.n_samples), place
+        first, second, position = unique_unordered(self.j, self.l, self.n_samples)
+        return Pairs(first, second, self.n_samples), position
 
     @property
     def slope_pairs(self) -> Pairs:
@@ -230,7 +230,7 @@ def group(keys: np.ndarray, n_groups: int) -> tuple[np.ndarray, np.ndarray]:
     """
     indptr = ranges(keys, n_groups)
     order = np.empty(keys.size, np.int32)
-    place_keys(keys, indptr[:-1].copy(), order)
+    order_keys(keys, indptr[:-1].copy(), order)
     return indptr, order
 
 
@@ -254,17 +254,17 @@ def unique_unordered(i: np.ndarray, j: np.ndarray, n: int) -> tuple[np.ndarray, 
     point that was named first in it (the smaller, if each was), in the order of these points.
 
     >>> i, j = np.array([3, 1, 3], np.int32), np.array([1, 3, 2], np.int32)
-    >>> first, second, place = unique_unordered(i, j, 4)
-    >>> first.tolist(), second.tolist(), place.tolist()
+    >>> first, second, position = unique_unordered(i, j, 4)
+    >>> first.tolist(), second.tolist(), position.tolist()
     ([1, 3], [3, 2], [0, 0, 1])
     """
-    first, second, place = np.empty_like(i), np.empty_like(j), np.empty(i.size, np.int32)
+    first, second, position = np.empty_like(i), np.empty_like(j), np.empty(i.size, np.int32)
     met_at = np.empty(n, np.int32)
-    count = fill_distinct(*group(i, n), j, np.full(n, -1, np.int32), met_at, first, second, place)
+    count = fill_distinct(*group(i, n), j, np.full(n, -1, np.int32), met_at, first, second, position)
     first, second = first[:count], second[:count]
     new, twin = np.empty(count, np.int32), np.full(count, -1, np.int32)
-    count = drop_reversed(first, second, place, *group(second, n), np.full(n, -1, np.int32), met_at, new, twin)
-    return first[:count].copy(), second[:count].copy(), place
+    count = drop_reversed(first, second, position, *group(second, n), np.full(n, -1, np.int32), met_at, new, twin)
+    return first[:count].copy(), second[:count].copy(), position
 
 
 class NeighborSearch(BaseEstimator):
@@ -333,8 +333,8 @@ class NeighborSearch(BaseEstimator):
             return able
         rng = check_random_state(self.random_state)
         shuffled = able[rng.permutation(able.size)]
-        # From every class the first of its shuffled members: its share, rounded down, but at least one. The
-        # places left by rounding are filled from the rest, in shuffled order.
+        # From every class the first of its shuffled members: its share, rounded down, but at least one. What
+        # rounding leaves over is taken from the rest, in shuffled order.
         shares = np.maximum(1, np.floor(self.n_anchors * sizes / able.size).astype(int))
         order = np.argsort(y[shuffled], kind="stable")
         codes = y[shuffled[order]]
@@ -489,8 +489,8 @@ def _approximate_nearest_by_class(
     n = X.shape[0]
     order = np.argsort(y, kind="stable")  # a class is then a range of indices
     starts = np.searchsorted(y[order], np.arange(y.max() + 2))
-    place = np.empty(n, np.int64)
-    place[order] = np.arange(n)
+    position = np.empty(n, np.int64)
+    position[order] = np.arange(n)
     points = (X - X.mean(axis=0)).astype(np.float32)[order]
     same, other = (np.full((anchors.size, k), -1, np.int32) for k in (n_same, n_other))
     threads = faiss.omp_get_max_threads()
@@ -499,7 +499,7 @@ def _approximate_nearest_by_class(
         index, n_probes = _cells(faiss, points, effort, seed)
         for c in np.unique(y[anchors]):
             rows = np.flatnonzero(y[anchors] == c)
-            own = place[anchors[rows]]
+            own = position[anchors[rows]]
             members = faiss.IDSelectorRange(int(starts[c]), int(starts[c + 1]))
             found = _search(faiss, index, points[own], n_same + 1, n_probes, members)
             # The anchor itself, if it was found, is sorted to the end, and the end is dropped.

@@ -38,7 +38,7 @@ def general_cover(edges: np.ndarray, n: int) -> np.ndarray:
 
 def _koenig(left: np.ndarray, right: np.ndarray, n_left: int, n_right: int) -> tuple[np.ndarray, np.ndarray]:
     """Masks of the left and right vertices in a minimum cover. By Kőnig's theorem: the left ones that no alternating
-    path from an unmatched left vertex reaches, and the right ones that one does reach.
+    path from an unmatched left vertex reaches, and the right ones that one does limit.
     """
     graph = csr_array((np.ones(len(left), dtype=np.int8), (left, right)), shape=(n_left, n_right))
     graph.indptr, graph.indices = graph.indptr.astype(np.int32), graph.indices.astype(np.int32)  # scipy before 1.15
@@ -142,9 +142,9 @@ def _near_pairs(X: np.ndarray, codes: np.ndarray, L: np.ndarray, radius: float) 
     """
     Z = X @ L.T
     Z = Z - Z.mean(axis=0)
-    reach = 2.0 * radius * np.linalg.norm(L, 2)
-    unit = max(reach, float(np.abs(Z).max(initial=0.0)) * np.sqrt(Z.shape[1])) or 1.0
-    Z, reach = Z / unit, reach / unit  # squared lengths and reach are at most 1 now
+    limit = 2.0 * radius * np.linalg.norm(L, 2)
+    unit = max(limit, float(np.abs(Z).max(initial=0.0)) * np.sqrt(Z.shape[1])) or 1.0
+    Z, limit = Z / unit, limit / unit  # squared lengths and limit are at most 1 now
     along = Z @ np.linalg.eigh(Z.T @ Z)[1][:, -1]
     order = np.argsort(along, kind="stable")
     Z, along, labels = Z[order], along[order], codes[order]
@@ -152,11 +152,11 @@ def _near_pairs(X: np.ndarray, codes: np.ndarray, L: np.ndarray, radius: float) 
     n, k = Z.shape
     slack = 4.0 * (k + 8) * np.finfo(np.float32).eps  # sizes sum to at most 4, each of k + 2 products rounds thrice
     half = 0.5 * np.einsum("nk,nk->n", Z, Z)
-    left = np.column_stack([Z, half - 0.5 * reach**2 - slack, np.ones(n)]).astype(np.float32)
+    left = np.column_stack([Z, half - 0.5 * limit**2 - slack, np.ones(n)]).astype(np.float32)
     right = np.column_stack([-Z, np.ones(n), half]).astype(np.float32)
     for start in range(0, n, _BLOCK):
         stop = min(start + _BLOCK, n)
-        end = int(np.searchsorted(along, along[stop - 1] + reach + slack, side="right"))
+        end = int(np.searchsorted(along, along[stop - 1] + limit + slack, side="right"))
         for first in range(start, end, _BLOCK):
             last = min(first + _BLOCK, end)
             j, l = np.divmod(np.flatnonzero(left[start:stop] @ right[first:last].T <= 0.0), last - first)

@@ -370,9 +370,9 @@ class AML(TripletLearner):
         outside = n_features - X.shape[1]
         counts = np.array([1.0] * X.shape[1] + [outside] * (outside > 0))
         wide = np.zeros((2, counts.size, counts.size))
-        for C, room in zip(found, wide, strict=True):
-            room[: len(C), : len(C)] = C
-            room += self.ridge * (np.trace(C) / n_features or 1.0) * np.eye(len(room))
+        for C, block in zip(found, wide, strict=True):
+            block[: len(C), : len(C)] = C
+            block += self.ridge * (np.trace(C) / n_features or 1.0) * np.eye(len(block))
         return wide[0], wide[1], counts
 
     def _confuse(

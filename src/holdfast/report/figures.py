@@ -154,7 +154,7 @@ def heat_map(features: list[str], matrix: list[list[float]], label: str) -> Char
     """
     n = len(features)
     largest = max(abs(value) for row in matrix for value in row)
-    room, side = 158.0, 280.0
+    margin, side = 158.0, 280.0
     size = min(side / n, 40.0)
     top = 22.0
     strongest = sorted(range(n), key=lambda f: -matrix[f][f])[:3]
@@ -166,21 +166,21 @@ def heat_map(features: list[str], matrix: list[list[float]], label: str) -> Char
             level = shade(value, largest)
             if level:
                 shades[level] = shades.get(level, "") + f"M{j} {i}h1v1h-1z"
-    chart.put("rect", "cells", x=room, y=top, w=n * size, h=n * size)
+    chart.put("rect", "cells", x=margin, y=top, w=n * size, h=n * size)
     for level in sorted(shades):
         sign = "plus" if level > 0 else "minus"
-        place = f"translate({room:g} {top:g}) scale({size:.4f})"
+        place = f"translate({margin:g} {top:g}) scale({size:.4f})"
         chart.put("path", f"cell {sign} s{abs(level)}", d=shades[level], transform=place)
     font = max(6.5, min(12.0, 0.86 * size))
     every = 1 if size >= 15 else 2 if size >= 9 else 5
     for f, feature in enumerate(features):
         middle = top + (f + 0.5) * size
         short = feature if len(feature) <= 19 else feature[:18] + "…"
-        chart.text("feature", room - 23, middle + font / 3, short, "end", size=font)
+        chart.text("feature", margin - 23, middle + font / 3, short, "end", size=font)
         if f % every == 0:
-            chart.text("index", room - 6, middle + font / 3, str(f + 1), "end", size=min(font, 10.0))
-            chart.text("index", room + (f + 0.5) * size, top - 7, str(f + 1), size=min(font + 1, 10.0))
-    chart.data = {"heat": "", "left": room, "top": top, "cell": round(size, 3)}
+            chart.text("index", margin - 6, middle + font / 3, str(f + 1), "end", size=min(font, 10.0))
+            chart.text("index", margin + (f + 0.5) * size, top - 7, str(f + 1), size=min(font + 1, 10.0))
+    chart.data = {"heat": "", "left": margin, "top": top, "cell": round(size, 3)}
     return chart
 
 

@@ -90,7 +90,7 @@ def render_markdown(summary: dict) -> str:
     best = next(model for model in summary["models"] if model["key"] == summary["recommended"])
     for model in summary["models"]:
         median = summary["radii"]["models"][model["key"]]["median"]
-        lines.append(_row(model["method"], summary["scores"][model["key"]], _reach(median, data["extent"])))
+        lines.append(_row(model["method"], summary["scores"][model["key"]], _radius(median, data["extent"])))
     lines.append(_row(f"always {summary['majority']['label']}", summary["majority"], "–"))
     lines += [
         "",
@@ -117,7 +117,7 @@ def render_markdown(summary: dict) -> str:
         becomes = f", and {escape(each['prediction'])} becomes {escape(each['becomes'])}" if each["becomes"] else ""
         others = f" (and {escape(each['others'])} other features by less)" if each["others"] else ""
         named = f" ({escape(each['id'])})" if each["id"] is not None else ""
-        where = f"Row {escape(each['row'])}{named} (radius {_reach(each['radius'], data['extent'])})"
+        where = f"Row {escape(each['row'])}{named} (radius {_radius(each['radius'], data['extent'])})"
         lines.append(f"- {where}: {escape(each['sentence'])}{others}{becomes}.")
     lines += counterfactual_lines(summary)
     lines += ["", "## Where this comes from", ""]
@@ -146,12 +146,11 @@ def counterfactual_lines(summary: dict) -> list[str]:
         f"{len(explained['rows'])} of {explained['of']} test rows{_whole(explained)}. {explained['closest']} of "
         f"{explained['answers']} are proven to be the smallest, to {percent(explained['rounding'], 0)}.",
     ]
-    for title, places in (("The least certain rows", explained["least"]), ("The most certain rows", explained["most"])):
-        if not places:
+    for title, listed in (("The least certain rows", explained["least"]), ("The most certain rows", explained["most"])):
+        if not listed:
             continue
         lines += ["", f"{title}:", ""]
-        for place in places:
-            each = explained["rows"][place]
+        for each in (explained["rows"][k] for k in listed):
             named = f" ({escape(each['id'])})" if each["id"] is not None else ""
             alone = each["single"]["sentence"] if each["single"] and each["status"] != "already" else ""
             single = f" {escape(alone[0].upper() + alone[1:])}." if alone else ""
@@ -174,7 +173,7 @@ def _row(name: str, scores: dict, median: str) -> str:
     return f"| {escape(name)} | {' | '.join(percent(scores[kind]) for kind in kinds)} | {median} |"
 
 
-def _reach(radius: float | None, extent: float | None) -> str:
+def _radius(radius: float | None, extent: float | None) -> str:
     """A radius; one larger than the data themselves is said to be."""
     return "beyond the data" if radius is None or (extent and radius > extent) else number(radius)
 
