@@ -396,9 +396,9 @@ def _search_block(found, anchors: tuple, block: tuple) -> list[tuple[np.ndarray,
     else:
         here = ranked_by_class(X, y, n_same, n_other, 1, queries=(Q, labels))
     nearest = []
-    for (d, before), (new_d, places) in zip(found, here, strict=True):
+    for (d, before), (new_d, new_index) in zip(found, here, strict=True):
         both = np.hstack([d, new_d])
-        indices = np.hstack([before, np.where(places < 0, -1, places.astype(np.int64) + start)])
+        indices = np.hstack([before, np.where(new_index < 0, -1, new_index.astype(np.int64) + start)])
         order = np.lexsort((indices, both), axis=1)[:, : d.shape[1]]
         nearest.append((np.take_along_axis(both, order, axis=1), np.take_along_axis(indices, order, axis=1)))
     return nearest

@@ -101,7 +101,7 @@ def whitening(*scatters: np.ndarray, shrinkage: float) -> np.ndarray | None:
 
 
 class _Matrices(Space):
-    """Metrics themselves, in some set that a projection comes back to."""
+    """The parameters are the metric itself, in a convex set to project onto."""
 
     def metric(self, M: np.ndarray) -> np.ndarray:
         """M."""
@@ -202,7 +202,7 @@ class BasisWeights(Space):
 
 
 class Points(Space):
-    """``ℝ^(m × p)``: the positions of m free points, such as proxies. They stand for no metric."""
+    """``ℝ^(m × p)``: the positions of m free points, such as proxies. They do not determine a metric."""
 
     def bounds(self, size: int) -> None:
         """None: every coordinate is free."""
@@ -214,11 +214,11 @@ class Points(Space):
 
     def start(self, M: np.ndarray) -> np.ndarray:
         """Refused: a metric does not determine points."""
-        raise TypeError("Points do not stand for a metric.")
+        raise TypeError("Points do not determine a metric.")
 
     def metric(self, A: np.ndarray) -> np.ndarray:
         """Refused: points do not determine a metric."""
-        raise TypeError("Points do not stand for a metric.")
+        raise TypeError("Points do not determine a metric.")
 
     def gradient(self, G: np.ndarray, A: np.ndarray) -> np.ndarray:
         """G."""

@@ -38,7 +38,7 @@ def general_cover(edges: np.ndarray, n: int) -> np.ndarray:
 
 def _koenig(left: np.ndarray, right: np.ndarray, n_left: int, n_right: int) -> tuple[np.ndarray, np.ndarray]:
     """Masks of the left and right vertices in a minimum cover. By Kőnig's theorem: the left ones that no alternating
-    path from an unmatched left vertex reaches, and the right ones that one does limit.
+    path from an unmatched left vertex reaches, and the right ones that one does reach.
     """
     graph = csr_array((np.ones(len(left), dtype=np.int8), (left, right)), shape=(n_left, n_right))
     graph.indptr, graph.indices = graph.indptr.astype(np.int32), graph.indices.astype(np.int32)  # scipy before 1.15
@@ -148,7 +148,7 @@ def _near_pairs(X: np.ndarray, codes: np.ndarray, L: np.ndarray, radius: float) 
     along = Z @ np.linalg.eigh(Z.T @ Z)[1][:, -1]
     order = np.argsort(along, kind="stable")
     Z, along, labels = Z[order], along[order], codes[order]
-    # One product for (d² − reach²)/2 − slack: (z, ‖z‖²/2 − reach²/2 − slack, 1)·(−z, 1, ‖z‖²/2), in single precision.
+    # One product for (d² − limit²)/2 − slack: (z, ‖z‖²/2 − limit²/2 − slack, 1)·(−z, 1, ‖z‖²/2), in single precision.
     n, k = Z.shape
     slack = 4.0 * (k + 8) * np.finfo(np.float32).eps  # sizes sum to at most 4, each of k + 2 products rounds thrice
     half = 0.5 * np.einsum("nk,nk->n", Z, Z)
