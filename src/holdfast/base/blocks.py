@@ -98,7 +98,7 @@ def n_threads(n_jobs: int | None) -> int:
     return int(joblib.effective_n_jobs(n_jobs))
 
 
-def pieces(nanoseconds: float) -> int:
+def count_blocks(nanoseconds: float) -> int:
     """Number of blocks to cut work of this length into; it does not depend on the number of threads."""
     return int(min(max(nanoseconds / _MIN_WORK, 1), _MAX_BLOCKS))
 

@@ -73,6 +73,16 @@ def short_name(value) -> str:
     return text if len(text) <= _MAX_LENGTH else text[: _MAX_LENGTH - 1] + "…"
 
 
+def listed(names: Iterable, most: int = 10) -> str:
+    """``a, b and 3 more``: the names, of very many the first.
+
+    >>> listed("abcd", 2), listed([1, 2])
+    ('a, b and 2 more', '1, 2')
+    """
+    words = [str(name) for name in names]
+    return ", ".join(words[:most]) + (f" and {len(words) - most} more" if len(words) > most else "")
+
+
 def significant(value, digits: int = 5):
     """A number, an array or nested lists with so many significant digits; None for what is not finite.
 

@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.model_selection import StratifiedKFold, cross_val_predict
 from sklearn.tree import DecisionTreeClassifier
 
-from holdfast.base.text import short_name
+from holdfast.base.text import listed, short_name
 from holdfast.datasets.columns import holds_dates, looks_like_dates
 from holdfast.datasets.formats import NUMBER
 from holdfast.datasets.tables import Dataset
@@ -62,9 +62,8 @@ def describe(findings: Sequence[Finding]) -> list[str]:
     sentences = []
     for (_, sentence), members in groups.items():
         names = [repr(short_name(f.column)) for f in members if f.column is not None]
-        more = f" and {len(names) - _LISTED} more" if len(names) > _LISTED else ""
         word, each = ("Column", "") if len(names) == 1 else ("Columns", ": each")
-        what = f"{word} {', '.join(names[:_LISTED])}{more}{each} " if names else ""
+        what = f"{word} {listed(names, _LISTED)}{each} " if names else ""
         flags = all_flags(members)
         sentences.append(f"{what}{sentence}{': ' + flags if flags else ''}.")
     return sentences
@@ -183,7 +182,7 @@ def _is_number_in_words(words: list[str]) -> bool:
 _FEW = 5  # different values, at most, of a column that is reported as a code; counts of things have more
 
 
-def check_codes(table: TableView) -> Iterator[Finding]:
+def check_coded_columns(table: TableView) -> Iterator[Finding]:
     """Columns of two values, and of a few whole numbers."""
     for name, values in table.numbers.items():
         distinct = np.unique(values)
@@ -291,7 +290,7 @@ _LARGEST, _SMALLEST = 1e75, 1e-75  # of a spread: its fourth power must neither 
 _DIGITS = 1e-9  # spread over size; double precision has 16 digits, and squared distances lose half of them
 
 
-def check_precision(table: TableView) -> Iterator[Finding]:
+def check_spreads(table: TableView) -> Iterator[Finding]:
     """Spreads that are too large, too small, or lost beside the size of the numbers."""
     for name, values in table.numbers.items():
         if not values.size or values.min() == values.max():
@@ -348,11 +347,11 @@ def check_small_classes(table: TableView) -> Iterator[Finding]:
     names, counts = small_classes(table.y)
     if names:
         count, *_ = counts
-        listed = f"The class {names[0]!s} has {count} row{'s' if count > 1 else ''}"
+        said = f"The class {names[0]!s} has {count} row{'s' if count > 1 else ''}"
         if len(names) > 1:
-            listed = f"{len(names)} classes have too few rows, such as {names[0]!s} with {count}"
+            said = f"{len(names)} classes have too few rows, such as {names[0]!s} with {count}"
         yield Finding(
-            None, "small class", f"{listed}; every class needs at least {MIN_ROWS_PER_CLASS}: leave such rows out "
+            None, "small class", f"{said}; every class needs at least {MIN_ROWS_PER_CLASS}: leave such rows out "
             "(--drop-small), or merge the classes (--merge-small)", fatal=True,
         )  # fmt: skip
 
@@ -381,9 +380,9 @@ def repair(dataset: Dataset, repairs: Repairs) -> Dataset:
             dataset = dataset.select(~repeated, f"{int(repeated.sum())} rows that repeat an earlier one were left out.")
     names, counts = small_classes(dataset.labels)
     if names and repairs.drop_small:
-        listed = ", ".join(f"{name} ({count})" for name, count in list(zip(names, counts, strict=True))[:10])
+        first = ", ".join(f"{name} ({count})" for name, count in list(zip(names, counts, strict=True))[:10])
         dataset = _labelled(dataset).select(
-            ~np.isin(dataset.labels, names), f"Rows of classes that are too small were left out: {listed}."
+            ~np.isin(dataset.labels, names), f"Rows of classes that are too small were left out: {first}."
         )
     elif names and repairs.merge_small:
         y = np.where(np.isin(dataset.labels, names), OTHER, dataset.labels.astype(str))
@@ -407,10 +406,9 @@ def drop_constant_columns(dataset: Dataset) -> Dataset:
         return dataset
     notes = list(dataset.notes)
     if empty:
-        notes.append(f"Empty, and left out: {', '.join(empty[:10])}{_more(empty)}.")
+        notes.append(f"Empty, and left out: {listed(empty)}.")
     if constant:
-        listed = ", ".join(constant[:10]) + _more(constant)
-        notes.append(f"Left out because they are the same in every row, so without influence: {listed}.")
+        notes.append(f"Left out because they are the same in every row, so without influence: {listed(constant)}.")
     kept = [k for k, name in enumerate(frame.columns) if str(name) not in idle]
     names = [dataset.feature_names[k] for k in kept]
     X = dataset.X[:, kept] if isinstance(dataset.X, np.ndarray) else frame.iloc[:, kept]
@@ -422,21 +420,17 @@ def _is_constant(column) -> bool:
     return column.nunique(dropna=False) <= 1
 
 
-def _more(names: list[str]) -> str:
-    return f" and {len(names) - 10} more" if len(names) > 10 else ""
-
-
 #: All checks, in the order of their findings; those that refuse a table come first.
 CHECKS: list[Callable[[TableView], Iterator[Finding]]] = [
     check_categories,
     check_date_columns,
     check_small_classes,
     check_sentinels,
-    check_precision,
+    check_spreads,
     check_identifiers,
     check_leaks,
     check_duplicates,
-    check_codes,
+    check_coded_columns,
     check_few_rows,
 ]
 

@@ -11,7 +11,7 @@ from numbers import Real
 import numpy as np
 
 from holdfast.base.text import short_name
-from holdfast.datasets.formats import NUMBER, USUAL, ReadOptions, parse
+from holdfast.datasets.formats import NUMBER, USUAL, ReadOptions, parse_number
 
 _MAX_LISTED = 20  # columns that are named in a message
 
@@ -379,7 +379,8 @@ def with_gaps(table: dict, reading: Reading) -> dict:
     if not reading.missing:
         return table
     words = {str(word) for word in reading.missing}
-    numbers = {number for word in words if (number := parse(word, reading.decimal)) is not None and isfinite(number)}
+    parsed = {parse_number(word, reading.decimal) for word in words}
+    numbers = {number for number in parsed if number is not None and isfinite(number)}
     return {name: _with_gaps(column, words, numbers) for name, column in table.items()}
 
 
@@ -398,7 +399,7 @@ def _with_gaps(column, words: set[str], numbers: set[float]):
 
 def _stands_for_a_gap(value, words: set[str], numbers: set[float]) -> bool:
     if isinstance(value, str):
-        return value.strip() in words or parse(value) in numbers
+        return value.strip() in words or parse_number(value) in numbers
     if isinstance(value, date):
         return value == value and value.isoformat()[:10] in words
     return isinstance(value, (int, float, Decimal)) and not isinstance(value, bool) and value in numbers

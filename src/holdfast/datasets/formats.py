@@ -21,7 +21,7 @@ from typing import IO
 import numpy as np
 
 from holdfast.base.disk import array_sizes
-from holdfast.base.text import short_name
+from holdfast.base.text import listed, short_name
 
 
 @dataclass(frozen=True)
@@ -174,7 +174,7 @@ _DIGITS = str.maketrans("23456789", "11111111")
 _NAMES = {".": "points", ",": "commas", " ": "spaces", "'": "apostrophes"}
 
 
-def parse(word: str, decimal: str | None = ".", thousands: str | None = None) -> float | None:
+def parse_number(word: str, decimal: str | None = ".", thousands: str | None = None) -> float | None:
     """The number that a word is under these signs, None if it is not one. Between thousands, of exactly three digits,
     may stand ``thousands``, or, if that is None, any sign but the decimal one.
     """
@@ -217,7 +217,7 @@ def convert_number_words(frame, text_of, separator: str, options: ReadOptions):
     converted, seen = {}, ""
     for name, values in words.items():
         signed = [v for v, _ in _examples(values) if _has_signs(v, decimal or ".", options)]
-        parsed = [v for v in signed if parse(v, decimal, options.thousands) is not None]
+        parsed = [v for v in signed if parse_number(v, decimal, options.thousands) is not None]
         if not signed or not (parsed or any(NUMBER.fullmatch(v) for v in signed)):
             continue  # plain numbers; or other words, such as 4,2 where points stand before decimals
         converted[name] = _numbers(name, values, decimal, options)
@@ -240,10 +240,8 @@ def _note(names: list, decimal: str | None, thousands: str | None) -> str:
     signs = ["decimal commas"] if decimal == "," else []
     signs += [f"{_NAMES.get(thousands, repr(thousands))} between the thousands"] if thousands is not None else []
     other = "--decimal ." if decimal == "," else "--decimal ,"
-    listed = ", ".join(short_name(name) for name in names[:10]) + (
-        f" and {len(names) - 10} more" if len(names) > 10 else ""
-    )
-    return f"Numbers with {' and '.join(signs) or 'decimal points'} were read as such in {listed} (else: {other})."
+    columns = listed(map(short_name, names))
+    return f"Numbers with {' and '.join(signs) or 'decimal points'} were read as such in {columns} (else: {other})."
 
 
 def _has_sign(sign: str, text: str) -> bool:
@@ -265,7 +263,9 @@ def _strings(column) -> list[str | None]:
 
 def _looks_like_a_number(value: str, options: ReadOptions) -> bool:
     """True for a number in any of the known notations."""
-    return any(kind.fullmatch(value) for kind in _KINDS) or parse(value, options.decimal, options.thousands) is not None
+    if any(kind.fullmatch(value) for kind in _KINDS):
+        return True
+    return parse_number(value, options.decimal, options.thousands) is not None
 
 
 def _are_numbers(values: list[str | None], options: ReadOptions) -> bool:
@@ -332,7 +332,7 @@ def _numbers(name, values: list[str | None], decimal: str | None, options: ReadO
     """The column as floats, or, if there are words in it, as floats and words; a number with other signs is refused."""
     out: list = []
     for row, value in enumerate(values, 1):
-        number = None if value is None else parse(value, decimal, options.thousands)
+        number = None if value is None else parse_number(value, decimal, options.thousands)
         if value is not None and number is None and _looks_like_a_number(value, options):
             groups = "signs" if options.thousands is None else _NAMES.get(options.thousands, repr(options.thousands))
             raise ValueError(

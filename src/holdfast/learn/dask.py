@@ -27,7 +27,7 @@ from holdfast.base.inputs import check_count
 from holdfast.base.neighbors import ranked_by_class
 from holdfast.learn.objective import Objective, Terms, scatters_of
 from holdfast.learn.rows import LabelledRows, TripletRows
-from holdfast.learn.supervision import NeighborSearch, Triplets, as_search, check_classes, cross
+from holdfast.learn.supervision import NeighborSearch, Triplets, as_search, check_class_sizes, cross
 from holdfast.learn.terms import MatrixTerm, TripletTerm
 
 _MIN_PER_CLASS = 100  # rows of a class in a sample, if it has them: enough for a few k-means centres or local bases
@@ -130,7 +130,7 @@ class BlockedRows(LabelledRows):
                 "choose a number, such as n_impostors=10."
             )
         check_count("knn_triplets", "n_impostors", n_impostors)
-        check_classes(self.classes, self.counts.sum(axis=0), n_neighbors)
+        check_class_sizes(self.classes, self.counts.sum(axis=0), n_neighbors)
         blocks = list(zip(self.rows, self.codes, self.starts.tolist(), strict=False))
         found = []
         for (X, codes, start), chosen in zip(blocks, self._anchors(neighbors), strict=True):

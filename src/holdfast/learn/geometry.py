@@ -13,7 +13,7 @@ import numpy as np
 from scipy.linalg.lapack import dpotrf
 
 from holdfast._core.geometry import degrees, half_laplacian, pair_forms, pair_squares, scatter, scatter_some, take
-from holdfast.base.blocks import Workers, balanced, blocks, n_threads, pieces
+from holdfast.base.blocks import Workers, balanced, blocks, count_blocks, n_threads
 from holdfast.learn.supervision import Pairs, Triplets, group
 
 _LINE = 8  # float64 numbers in a cache line of 64 bytes
@@ -184,7 +184,7 @@ class _Cut:
     def loop(self, pairs: Pairs, lanes: list[slice]) -> PairLoop:
         """The loop over some pairs."""
         work = self.product + _PAIR_ONE_WAY * len(pairs) * self.p
-        return PairLoop(pairs, self.p, 1 if self.small else pieces(work), lanes)
+        return PairLoop(pairs, self.p, 1 if self.small else count_blocks(work), lanes)
 
 
 class TripletGeometry:
@@ -206,7 +206,7 @@ class TripletGeometry:
         self.X = self._X[:, :p]
         cut = _Cut(n, p, triplets, len(triplets.pairs) + (len(triplets.slope_pairs) if with_slope else 0))
         self.workers = Workers(1 if cut.small else n_threads(n_jobs))
-        self._rows = blocks(n, 1 if cut.small else pieces(cut.product))
+        self._rows = blocks(n, 1 if cut.small else count_blocks(cut.product))
         self.targets = triplets.ij[triplets.targets]  # S, as positions among the pairs
         self._lanes = cut.lanes
         self.blocks = [block for lane in cut.lanes for block in lane]

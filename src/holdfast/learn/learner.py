@@ -19,7 +19,7 @@ from holdfast.base.blocks import round_to_bits, single_threaded_blas
 from holdfast.base.collections import by_blocks
 from holdfast.learn.geometry import TripletGeometry
 from holdfast.learn.objective import Objective, Terms
-from holdfast.learn.rows import LabelledRows, TripletRows, mine
+from holdfast.learn.rows import LabelledRows, TripletRows, triplet_rows
 from holdfast.learn.safeguards import (
     AUTO,
     AUTO_FRACTION,
@@ -29,8 +29,8 @@ from holdfast.learn.safeguards import (
     VoteCheck,
     check_fraction,
     default_loss,
-    divide,
     finite_scatters,
+    split_for_validation,
 )
 from holdfast.learn.solvers import LBFGS, PrimalDual, Progress, Solution, Solver, StopReason
 from holdfast.learn.solvers.base import Callback, Function
@@ -267,7 +267,7 @@ class TermLearner(TripletLearner):
         name, terms = type(self).__name__, list(self.make_terms())
         for _, term in terms:
             term.check()
-        data = mine(self, X, y, triplets)
+        data = triplet_rows(self, X, y, triplets)
         self._prepare(data)
         loss = self.perturbation
         self.perturbation_ = default_loss(data, name, self.n_jobs) if isinstance(loss, str) else loss
@@ -287,7 +287,7 @@ class TermLearner(TripletLearner):
         fraction = self._fraction(data.in_memory, n)
         if fraction is not None:
             points, all_triplets = data.points_and_triplets()
-            to_fit, to_validate = divide(points, all_triplets, fraction)
+            to_fit, to_validate = split_for_validation(points, all_triplets, fraction)
             if len(to_fit) and len(to_validate):
                 data = TripletRows(points, None, to_fit)
                 validation = Validation(points, to_validate, terms, B, self.n_jobs)

@@ -105,7 +105,7 @@ def closest_adversarial(M, x, target, impostor, shape=None, reduction=None) -> n
     f, slope = _gap(M, *points)
     step = slope if D is None else slope @ D  # rows Dᵀ M (x_l − x_j)
     if shape is not None:
-        A0 = check_shape(shape, step.shape[1])
+        A0 = check_shape_matrix(shape, step.shape[1])
         step = cho_solve(cho_factor(A0), step.T).T
     h = np.einsum("tk,tk->t", slope, step if D is None else step @ D.T)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -134,7 +134,7 @@ def _check(M, x, target, impostor) -> list[np.ndarray]:
     return [M, *rows]
 
 
-def check_shape(shape, n_features: int) -> np.ndarray:
+def check_shape_matrix(shape, n_features: int) -> np.ndarray:
     """``A_0`` as a symmetric float array; ``ValueError`` if it is not positive definite or of another size."""
     A0 = np.asarray(shape, dtype=np.float64)
     if A0.ndim == 1:  # a diagonal
@@ -168,7 +168,7 @@ def slope_matrix(n_features: int, shape=None, reduction=None) -> np.ndarray | No
             return None
         B = D @ D.T
         return None if np.allclose(B, np.eye(n_features), rtol=0, atol=1e-12) else B
-    A0 = check_shape(shape, n_features if D is None else D.shape[1])
+    A0 = check_shape_matrix(shape, n_features if D is None else D.shape[1])
     inverse_times = cho_solve(cho_factor(A0), np.eye(A0.shape[0]) if D is None else D.T)
     B = inverse_times if D is None else D @ inverse_times
     return (B + B.T) / 2

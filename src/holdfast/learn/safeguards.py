@@ -138,7 +138,7 @@ def check_fraction(owner: str, fraction) -> None:
         check_number(owner, "validation_fraction", fraction, above=0, below=1)
 
 
-def divide(X: np.ndarray, triplets: Triplets, fraction: float) -> tuple[Triplets, Triplets]:
+def split_for_validation(X: np.ndarray, triplets: Triplets, fraction: float) -> tuple[Triplets, Triplets]:
     """The triplets to fit, and those to validate on. Rows are held out, not triplets: the fit names none of them, and
     the other two points of a validation triplet are rows of the fit.
     """

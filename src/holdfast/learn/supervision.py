@@ -418,7 +418,7 @@ def knn_triplets(
     search = as_search(neighbors)
     labels, y = np.unique(y, return_inverse=True)
     sizes = np.bincount(y)
-    check_classes(labels, sizes, n_neighbors)
+    check_class_sizes(labels, sizes, n_neighbors)
     n = X.shape[0]
     n_impostors = n if n_impostors is None else n_impostors
     every = n_impostors >= n - sizes.min()  # all points of other classes are impostors: none to search for
@@ -448,7 +448,7 @@ def cross(anchors: np.ndarray, targets: np.ndarray, impostors: np.ndarray) -> li
     return [np.broadcast_to(column, shape).reshape(-1) for column in columns]
 
 
-def check_classes(labels: np.ndarray, sizes: np.ndarray, n_neighbors: int) -> None:
+def check_class_sizes(labels: np.ndarray, sizes: np.ndarray, n_neighbors: int) -> None:
     """Raise ``ValueError`` if there is one class, or none has two members; warn of n_neighbors members or fewer."""
     if labels.size < 2:
         raise ValueError(

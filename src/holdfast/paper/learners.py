@@ -21,7 +21,7 @@ from holdfast.learn.learner import (
     warn_if_collapsed,
 )
 from holdfast.learn.objective import Objective
-from holdfast.learn.rows import mine
+from holdfast.learn.rows import triplet_rows
 from holdfast.learn.safeguards import Span
 from holdfast.learn.solvers import StopReason
 from holdfast.learn.spaces import check_metric, components_of
@@ -132,7 +132,7 @@ class DRIFT(TripletLearner):
         refuse_collection("DRIFT", X)
         solver = check_solver(self.solver)
         space, report = metric_space(solver), FitReport("DRIFT", self.verbose, self.callback)
-        X, triplets = mine(self, X, y, triplets).points_and_triplets()
+        X, triplets = triplet_rows(self, X, y, triplets).points_and_triplets()
         prior = self.disturbance**2 * float(X.var(axis=0).mean()) or 1e-300  # s²; rows that do not differ have none
         trace: list[float] = []
         evaluations = 0
@@ -332,7 +332,7 @@ class AML(TripletLearner):
         """Learn the metric from labels, or from triplets; see :class:`LMNN`."""
         self._check()
         refuse_collection("AML", X)
-        X, triplets = mine(self, X, y, triplets).points_and_triplets()
+        X, triplets = triplet_rows(self, X, y, triplets).points_and_triplets()
         with single_threaded_blas(), explain_linalg_errors("AML"):
             span = Span.of(X) if X.shape[1] > len(X) else None
             S, D, counts = self._scatters(X if span is None else span.project(X), triplets, X.shape[1])

@@ -189,8 +189,14 @@ def margins(L: np.ndarray, X, y, reference, n_jobs: int | None = None) -> np.nda
 
     Parameters
     ----------
-    L, X, y, reference, n_jobs
-        As for :func:`nearest_triplets`.
+    L : ndarray of shape (n_components, n_features)
+        The metric, ``M = LᵀL``.
+    X, y : array-like
+        Points and their true labels.
+    reference : tuple (X_train, y_train)
+        Where targets (same label) and impostors (another) are taken from.
+    n_jobs : int or None
+        Threads.
 
     Returns
     -------
@@ -208,12 +214,10 @@ def adversarial_move(L: np.ndarray, X, y, reference, size: float, n_jobs: int | 
 
     Parameters
     ----------
-    L, X, y, reference
-        As for :func:`nearest_triplets`.
+    L, X, y, reference, n_jobs
+        As for :func:`margins`.
     size : float
         Euclidean length of the move.
-    n_jobs : int or None
-        Threads.
 
     Returns
     -------

@@ -95,7 +95,7 @@ class Chart:
             self.text("name", self.left - 8, self.top - 3 if self.top < 14 else self.top - 12, y_label, "end")
 
 
-def accuracy_curve(summary: dict, width: float, height: float) -> Chart:
+def accuracy_chart(summary: dict, width: float, height: float) -> Chart:
     """A band for each model, from certified to attacked accuracy. The lines fall exactly at the radii in ``falls``
     (where several were merged, the lower line early, the upper one late), so the accuracy under the worst attack lies
     within the band.

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable
 
-from holdfast.base.text import number, percent, printable
+from holdfast.base.text import listed, number, percent, printable
 
 KIND = "holdfast audit"
 FORMAT = 2
@@ -146,11 +146,11 @@ def counterfactual_lines(summary: dict) -> list[str]:
         f"{len(explained['rows'])} of {explained['of']} test rows{_whole(explained)}. {explained['closest']} of "
         f"{explained['answers']} are proven to be the smallest, to {percent(explained['rounding'], 0)}.",
     ]
-    for title, listed in (("The least certain rows", explained["least"]), ("The most certain rows", explained["most"])):
-        if not listed:
+    for title, chosen in (("The least certain rows", explained["least"]), ("The most certain rows", explained["most"])):
+        if not chosen:
             continue
         lines += ["", f"{title}:", ""]
-        for each in (explained["rows"][k] for k in listed):
+        for each in (explained["rows"][k] for k in chosen):
             named = f" ({escape(each['id'])})" if each["id"] is not None else ""
             alone = each["single"]["sentence"] if each["single"] and each["status"] != "already" else ""
             single = f" {escape(alone[0].upper() + alone[1:])}." if alone else ""
@@ -162,9 +162,8 @@ def _whole(explained: dict) -> str:
     """The columns that stay whole; nothing if there are none."""
     if not explained["whole"]:
         return ""
-    names = ", ".join(escape(name) for name in explained["whole"][:8])
-    more = f" and {len(explained['whole']) - 8} more" if len(explained["whole"]) > 8 else ""
-    return f"; whole numbers in {explained.get('whole_in', 'the rows of training')} stay whole ({names}{more})"
+    names = listed(map(escape, explained["whole"]), 8)
+    return f"; whole numbers in {explained.get('whole_in', 'the rows of training')} stay whole ({names})"
 
 
 def _row(name: str, scores: dict, median: str) -> str:
