@@ -122,6 +122,9 @@ def mark(mask, indices):
         mask[indices[t]] = True
 
 
+# -- index pairs without duplicates, in linear time -------------------------------------------------
+
+
 @entry
 def count_keys(keys, counts):
     """``counts[g] += 1`` for every key g."""
@@ -211,6 +214,9 @@ def drop_reversed(first, second, position, to, into, met_under, met_at, new, twi
     return count
 
 
+# -- prototypes -------------------------------------------------------------------------------------
+
+
 @entry
 def nearest_borders(D, lengths, codes, labels, margins, rivals, targets):
     """For each row, the border between two prototypes that determines its margin. D holds squared distances to
@@ -264,6 +270,9 @@ def fill_nearest_proxies(d, y, labels, same, other):
                     same[i] = k
             elif other[i] < 0 or d[i, k] < d[i, other[i]]:
                 other[i] = k
+
+
+# -- nearest neighbours -----------------------------------------------------------------------------
 
 
 @entry(fastmath={"reassoc", "contract"})  # sums run in vectors, in one order for all points

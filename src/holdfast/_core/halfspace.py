@@ -49,6 +49,9 @@ def scale(factor, x, out):
         out[k] = factor * x[k]
 
 
+# -- rounding ---------------------------------------------------------------------------------------
+
+
 class Rounding(NamedTuple):
     """Error of a comparison of two squared distances after a move of size R: at most ``kappa (size + growth R)²``."""
 
@@ -151,6 +154,8 @@ def boxed_rows(A, missing, aim, growth, norm_code, down, up, radius, step):
             for i in range(room.size):
                 step[t, i] = np.nan
 
+
+# -- distances to halfspaces, in a box or not -------------------------------------------------------
 
 # How the dual length of a slope is taken: √Σa² (L2, ellipsoid), Σ|a| (L∞), max|a| (L1).
 EUCLIDEAN, SUM, MAX = 0, 1, 2

@@ -171,6 +171,9 @@ def empty_tree(capacity: int, k: int, s: int) -> Tree:
     )
 
 
+# -- the heap of nodes ------------------------------------------------------------------------------
+
+
 @inner
 def record_closed(status, bound):
     """Record that a part of the search was closed at this bound."""
@@ -281,6 +284,8 @@ def schedule(nodes, heap, status, least):
         else:
             push(nodes, heap, status, least)
 
+
+# -- the relaxation of a node -----------------------------------------------------------------------
 
 # In place of a point in the tag of a row: the upper or the lower side of the box, a relation.
 UPPER_SIDE, LOWER_SIDE, RELATION = np.int64(-1), np.int64(-2), np.int64(-3)
@@ -462,6 +467,9 @@ def _most_violated(tree, slot, query, kind, phi, gap):
     return b, j
 
 
+# -- witnesses --------------------------------------------------------------------------------------
+
+
 @inner
 def _votes(labels, members, n_members, c):
     """How many members are of class c."""
@@ -520,6 +528,9 @@ def witness(active, query, kind, scratch, pushes, best, best_z, down, up, ball):
             return size
         step *= 20.0
     return np.inf
+
+
+# -- bounds of children -----------------------------------------------------------------------------
 
 
 @inner

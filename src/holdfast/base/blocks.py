@@ -81,6 +81,8 @@ def product_by_rows(A: np.ndarray, B: np.ndarray) -> np.ndarray:
     return np.einsum("mi,ri->mr", np.ascontiguousarray(A), np.ascontiguousarray(B))
 
 
+# -- blocks and threads -----------------------------------------------------------------------------
+
 Block = TypeVar("Block")
 Result = TypeVar("Result")
 
@@ -191,6 +193,9 @@ def _serve(jobs: SimpleQueue) -> None:
     """Run jobs from the queue until it gives None."""
     while (job := jobs.get()) is not None:
         job()
+
+
+# -- one thread of BLAS -----------------------------------------------------------------------------
 
 
 class _BlasLimit:

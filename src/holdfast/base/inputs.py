@@ -91,6 +91,8 @@ def _value(label) -> str:
     return str(int(number)) if number.is_integer() else repr(number)
 
 
+# -- whose functions decide an answer ---------------------------------------------------------------
+
 _TRUSTED = ("sklearn", "holdfast", "imblearn")  # whose pipelines and searches only pass rows and answers on
 # What decides an answer. A wrapper that passes these on has none of them in its class.
 _DECIDING = (
@@ -138,6 +140,9 @@ def _number(function) -> int:
     return id(function)
 
 
+# -- parameters -------------------------------------------------------------------------------------
+
+
 def check_number(
     owner: str, name: str, value, above: float = -np.inf, below: float = np.inf, at_least: float = -np.inf
 ) -> None:
@@ -169,6 +174,8 @@ def check_count(owner: str, name: str, value, at_least: int = 1) -> None:
     if not isinstance(value, Integral) or isinstance(value, (bool, np.bool_)) or value < at_least:
         raise ValueError(f"{owner}: {name} must be an integer of at least {at_least}; got {value!r}.")
 
+
+# -- fitted attributes ------------------------------------------------------------------------------
 
 ADVICE = "fit the model again"
 

@@ -119,6 +119,8 @@ class TableView:
         return columns
 
 
+# -- columns of words and dates ---------------------------------------------------------------------
+
 MAX_CATEGORIES = 100  # of a column; one with more is most likely an identifier
 ROWS_PER_CATEGORY = 3  # on average; with fewer a category says nothing of new rows
 _NUMBER_INSIDE = re.compile(r"[^\d+-]{0,4}\s?[+-]?\d[\d.,'\u00a0\u202f ]*\s?[^\d\s]{0,4}")
@@ -178,6 +180,8 @@ def _is_number_in_words(words: list[str]) -> bool:
     punctuated = sum(bool(re.search(r"\d[.,]\d|[%€$£]|\d \d{3}", w)) for w in words)
     return hits >= 0.9 * len(words) and punctuated >= 0.5 * len(words) and len(set(words)) > 2
 
+
+# -- codes, repeated rows, identifiers, leaks -------------------------------------------------------
 
 _FEW = 5  # different values, at most, of a column that is reported as a code; counts of things have more
 
@@ -286,6 +290,8 @@ def _as_numbers(column) -> np.ndarray:
     return np.column_stack([np.clip(values, -1e30, 1e30), missing]).astype(np.float64)
 
 
+# -- numbers ----------------------------------------------------------------------------------------
+
 _LARGEST, _SMALLEST = 1e75, 1e-75  # of a spread: its fourth power must neither overflow nor vanish
 _DIGITS = 1e-9  # spread over size; double precision has 16 digits, and squared distances lose half of them
 
@@ -330,6 +336,8 @@ def check_sentinels(table: TableView) -> Iterator[Finding]:
                 sentence = f"has the value {value}, far from all others: if it stands for a missing one, say so"
                 yield Finding(name, "sentinel", sentence, f"--missing={value}", fatal=bool(absurd))
 
+
+# -- small classes, and repairs ---------------------------------------------------------------------
 
 MIN_ROWS_PER_CLASS = 6  # a test part of 30 % leaves four for training: enough for folds that all hold the class
 OTHER = "(other)"  # what small classes are merged into
@@ -419,6 +427,8 @@ def _is_constant(column) -> bool:
     """One value in every row; gaps are a second one."""
     return column.nunique(dropna=False) <= 1
 
+
+# -- all of them ------------------------------------------------------------------------------------
 
 #: All checks, in the order of their findings; those that refuse a table come first.
 CHECKS: list[Callable[[TableView], Iterator[Finding]]] = [

@@ -65,6 +65,8 @@ def count_rows(values: Sequence[UnknownValues]) -> int:
     return len(np.unique(np.concatenate([each.rows for each in values]))) if values else 0
 
 
+# -- numbers and words ------------------------------------------------------------------------------
+
 _NOT_FINITE = re.compile(r"(?i)[+-]?(inf|infinity|nan)")
 MISSING = "(missing)"  # the category of a missing word
 
@@ -202,6 +204,8 @@ def _word(value) -> str:
     return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
 
 
+# -- dates ------------------------------------------------------------------------------------------
+
 _TIME = r"([T ][0-9]{1,2}:[0-9]{2}(?::[0-9]{2}(?:\.[0-9]+)?)?(?:Z|[+-][0-9]{2}:?[0-9]{2})?)?"
 _ISO = re.compile(r"([0-9]{4})[-/]([0-9]{1,2})[-/]([0-9]{1,2})" + _TIME)
 _LOCAL = re.compile(r"([0-9]{1,2})([./-])([0-9]{1,2})\2([0-9]{4})([T ][0-9]{1,2}:[0-9]{2}(:[0-9]{2})?)?")
@@ -312,6 +316,9 @@ def _is_a_day(word: str) -> bool:
     except ValueError:
         return False
     return True
+
+
+# -- how a table was read ---------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)

@@ -65,6 +65,8 @@ class ReadOptions:
                 ) from None
 
 
+# -- where the bytes come from ----------------------------------------------------------------------
+
 MAX_BYTES = 2**29  # of a file; in memory its values may take four times as much
 STDIN = "-"
 _GZIP, _PARQUET, _ARROW, _ZIP = b"\x1f\x8b", b"PAR1", b"ARROW1", b"PK\x03\x04"
@@ -153,6 +155,8 @@ def import_pandas():
         raise ImportError("Tables need pandas: pip install 'holdfast[cli]'.") from missing
     return pandas
 
+
+# -- numbers written in words -----------------------------------------------------------------------
 
 NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")  # as programs write one
 USUAL = (".", ",", "'", " ")  # between thousands; the last two stand for all of their kind
@@ -361,6 +365,8 @@ def _refuse_points_that_may_be_either(text: dict, words: dict, options: ReadOpti
             )
 
 
+# -- text -------------------------------------------------------------------------------------------
+
 _CHUNK = 20_000  # rows read at a time
 _START = 2**20  # bytes read to find encoding and separator
 _MAX_FIELD = 2**17  # characters of a cell; the csv module refuses longer ones
@@ -499,6 +505,8 @@ def _separator(source: Source, start: str, cut: bool) -> str:
     return best
 
 
+# -- Parquet, Feather and Excel ---------------------------------------------------------------------
+
 _ROWS_AT_ONCE = 20_000  # rows read at a time
 
 
@@ -566,6 +574,8 @@ def read_excel(source: Source, options: ReadOptions, max_rows: int):
     return frame, ["The first sheet of the workbook was read."], (None, None)
 
 
+# -- arrays -----------------------------------------------------------------------------------------
+
 _MOST_PACKED = 100  # a larger file may not take more than so many times its size in memory
 
 
@@ -614,6 +624,8 @@ def read_arrays(source: Source, options: ReadOptions, max_rows: int):
         frame["y"] = arrays["y"]
     return frame, [], (None, None)
 
+
+# -- any file ---------------------------------------------------------------------------------------
 
 #: ending of the name -> reader; any other file is taken for text.
 READERS = {".parquet": read_parquet, ".feather": read_feather, ".xlsx": read_excel, ".npz": read_arrays}

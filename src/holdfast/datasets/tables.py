@@ -128,6 +128,8 @@ class Dataset:
         return f"<Dataset {self.name}: {n} rows, {p} features, {len(np.unique(self.y))} classes; {self.source}>"
 
 
+# -- reading ----------------------------------------------------------------------------------------
+
 MAX_ROWS = 500_000  # of a table that is read; longer ones are refused before they fill the memory
 
 

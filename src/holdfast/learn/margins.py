@@ -134,6 +134,9 @@ def _check(M, x, target, impostor) -> list[np.ndarray]:
     return [M, *rows]
 
 
+# -- the shape of moves, also before a reduction ----------------------------------------------------
+
+
 def check_shape_matrix(shape, n_features: int) -> np.ndarray:
     """``A_0`` as a symmetric float array; ``ValueError`` if it is not positive definite or of another size."""
     A0 = np.asarray(shape, dtype=np.float64)
@@ -258,6 +261,9 @@ def input_variances(variances: np.ndarray | None, n_features: int, reduction=Non
             f"fitted PCA; got a {type(reduction).__name__}. Pass the diagonal of A_0 instead."
         )
     return np.diag(reduction.get_covariance())
+
+
+# -- margins of prototypes --------------------------------------------------------------------------
 
 
 class PrototypeMargins:

@@ -61,10 +61,10 @@ class ProxyNCA(MetricLearner):
         proxies without it. None is ProxyNCA++ as it was published.
     normalize : bool, default=False
         Whether rows and proxies are scaled to a common length, as in the paper. It is the mean length of the rows (1,
-        if they have unit length already: then nothing happens to the rows). Only for rows of unit length: learned on
-        rows that were scaled, proxies vote badly on rows that were not. If not, both are taken as they are.
+        if they have unit length already: then nothing happens to the rows). Only for rows of unit length: proxies
+        that were learned on scaled rows predict poorly for rows that were not scaled.
     n_proxy_steps : int, default=200
-        The proxies stay where they are after so many steps.
+        Steps of the proxies; after these they are fixed.
     solver : solver or None, default=None
         None is :class:`~holdfast.learn.solvers.LBFGS`.
     init : array-like of shape (n_features, n_features) or None, default=None
@@ -246,6 +246,9 @@ def _to_unit_length(X: np.ndarray) -> np.ndarray:
     return np.divide(X, norms, out=np.zeros_like(X), where=norms > 0)
 
 
+# -- the loss ---------------------------------------------------------------------------------------
+
+
 class ProxyLoss:
     """``1/n Σ_i softmax loss + weight · perturbation`` of M and of free proxies A, over points in one or several
     blocks; ``unit`` scales proxies to length 1.
@@ -295,6 +298,9 @@ def _norms(A: np.ndarray) -> np.ndarray:
     return np.where(norm > 0, norm, 1.0)
 
 
+# -- turns of the metric and of the proxies ---------------------------------------------------------
+
+
 class AlternatingRun:
     """Joins the solver's runs of several turns into one: one trace, one callback."""
 
@@ -329,6 +335,9 @@ class AlternatingRun:
             self.n_evaluations += solution.n_evaluations
 
 
+# -- the default perturbation loss ------------------------------------------------------------------
+
+
 def default_proxy_loss(
     X: np.ndarray, codes: np.ndarray, A: np.ndarray, labels: np.ndarray, length: float
 ) -> Perturbation | None:
@@ -339,6 +348,9 @@ def default_proxy_loss(
     tau = _MARGIN_SHARE * length * large
     good = tau > 0 and tau**2 > 0 and np.isfinite(STRENGTH / tau**2)
     return Perturbation(tau, STRENGTH / tau**2) if good else None
+
+
+# -- distances to proxies, and the gradients back ---------------------------------------------------
 
 
 class ProxyGeometry:

@@ -78,6 +78,9 @@ def finite_scatters(scatters: tuple[np.ndarray, np.ndarray], owner: str) -> tupl
     return scatters
 
 
+# -- the default perturbation loss ------------------------------------------------------------------
+
+
 def default_loss(data: TripletRows, owner: str, n_jobs: int | None) -> Perturbation | None:
     """``tau = ¼ √(mean d²(i, l))``, ``weight = 0.3 / tau²``; None if the rows do not differ. Moves are measured by
     ``A_0 = diag(s̄ / s_k)``, s_k the standard deviations and s̄² the mean variance: halfway between features as they
@@ -94,6 +97,9 @@ def default_loss(data: TripletRows, owner: str, n_jobs: int | None) -> Perturbat
         spread = spread * shape
     tau = _TAU * float(np.sqrt(spread.sum()))
     return Perturbation(tau, STRENGTH / tau**2, shape=shape) if tau > 0 and np.isfinite(STRENGTH / tau**2) else None
+
+
+# -- early stopping on held-out rows ----------------------------------------------------------------
 
 
 class Validation:
@@ -158,6 +164,9 @@ def held_out(X: np.ndarray, fraction: float) -> np.ndarray:
     mask = np.zeros(n, dtype=bool)
     mask[np.lexsort(X.T[::-1])[np.diff(so_far) > 0]] = True
     return mask
+
+
+# -- does the vote get worse? -----------------------------------------------------------------------
 
 
 class PoorMetricWarning(ConvergenceWarning):

@@ -39,8 +39,8 @@ class SCML(TermLearner):
         more, 1000 from 10,000 points or 100 features on.
     eta : float, default=0.0003
         Weight of the L1 norm: the larger, the fewer bases are used. At least 0. On rows of unit length, as the paper
-        has them, 0.01 leaves so few bases on images that the vote is far below the Euclidean one (measured,
-        benchmarks/frontier); 0.0003 is no worse than that on any of 20 sets.
+        has them, 0.01 leaves so few bases on images that k-NN is far less accurate than Euclidean k-NN
+        (measured, benchmarks/frontier); with 0.0003 it is at least as accurate on all of 20 sets.
     basis : array-like of shape (n_basis, n_features) or None, default=None
         Bases of your own, scaled to unit norm. None makes Fisher discriminants of local regions; see
         ``local_bases``. From a Dask collection they are made of a random sample
@@ -187,6 +187,9 @@ class SCML(TermLearner):
         self.__dict__.pop("_basis_in_span", None)
         self.w_ = solution.x
         self.n_active_basis_ = int(np.count_nonzero(solution.x))
+
+
+# -- bases ------------------------------------------------------------------------------------------
 
 
 def local_bases(X: np.ndarray, y: np.ndarray, n_basis: int, random_state=None) -> np.ndarray:

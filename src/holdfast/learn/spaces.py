@@ -225,6 +225,9 @@ class Points(Space):
         return G
 
 
+# -- the result: a linear map, and its distance -----------------------------------------------------
+
+
 def check_metric(M, n_features: int | None = None, name: str = "M") -> np.ndarray:
     """M as a symmetric positive semi-definite float64 array, or a ``ValueError`` that says why not and calls it
     ``name``.

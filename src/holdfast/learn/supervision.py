@@ -210,6 +210,9 @@ def _check_rows(rows, n_samples: int) -> np.ndarray:
     return rows.astype(np.int32)
 
 
+# -- index pairs without duplicates -----------------------------------------------------------------
+
+
 def ranges(keys: np.ndarray, n_groups: int) -> np.ndarray:
     """Range of each group among the sorted keys: key g is at ``indptr[g]`` to ``indptr[g + 1]``.
 
@@ -265,6 +268,9 @@ def unique_unordered(i: np.ndarray, j: np.ndarray, n: int) -> tuple[np.ndarray, 
     new, twin = np.empty(count, np.int32), np.full(count, -1, np.int32)
     count = drop_reversed(first, second, position, *group(second, n), np.full(n, -1, np.int32), met_at, new, twin)
     return first[:count].copy(), second[:count].copy(), position
+
+
+# -- targets and impostors --------------------------------------------------------------------------
 
 
 class NeighborSearch(BaseEstimator):
@@ -552,6 +558,9 @@ def _faiss():
             "for a sample of the points if there are many: NeighborSearch(n_anchors=100_000)."
         ) from missing
     return faiss
+
+
+# -- class proxies ----------------------------------------------------------------------------------
 
 
 def centres(points: np.ndarray, count: int, rng) -> np.ndarray:

@@ -132,6 +132,9 @@ def default_ranges(learner: MetricLearner) -> Stages:
     return with_loss if with_loss is not None and isinstance(learner.perturbation, Perturbation) else plain
 
 
+# -- draws ------------------------------------------------------------------------------------------
+
+
 def draw_parameters(
     ranges: Ranges, n_draws: int, n_features: int, tau_max: float, rng: np.random.RandomState
 ) -> list[dict[str, Any]]:
@@ -168,6 +171,9 @@ def draw_parameters(
     if len(found) <= n_draws:
         return found
     return [found[k] for k in np.sort(rng.choice(len(found), n_draws, replace=False))]
+
+
+# -- folds and scores -------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
@@ -306,15 +312,18 @@ def g_mean(y_true, y_pred) -> float:
     return float(np.prod(recalls) ** (1.0 / len(recalls)))
 
 
+# -- the search -------------------------------------------------------------------------------------
+
+
 class PerturbationSearchCV(ClassifierMixin, MetaEstimatorMixin, TransformerMixin, BaseEstimator):
-    """``argmax over draws of the mean score of 3-NN under the metric``: the paper's way of tuning.
+    """``argmax over draws of the mean score of 3-NN under the metric``: the paper's tuning.
 
     For LMNN-PL: mu ~ U(0.1, 0.9), tau ~ U(0, P90), weight ~ U(0, 4/tau²), where P90 is the 90th percentile of
     the Euclidean adversarial margins (their absolute values) over the training triplets; :data:`SPACES` has
     those of all learners. What depends on the fold alone (triplets, the bases of SCML) is made once per fold, by
     the learner's ``precompute``.
 
-    Rows should be prepared as the learner needs them. To standardise first, place the search in a pipeline.
+    Rows should be prepared as the learner needs them. To standardise first, put the search into a pipeline.
 
     Parameters
     ----------

@@ -165,6 +165,9 @@ def _count_triplets(distance, slope, y, tau):
     return robust, admissible
 
 
+# -- the adversarial test ---------------------------------------------------------------------------
+
+
 def nearest_triplets(L: np.ndarray, X, y, reference, n_jobs: int | None = None) -> tuple[np.ndarray, np.ndarray]:
     """The nearest target and impostor of each row among ``reference = (X_train, y_train)``, under ``M = LᵀL``: two
     arrays (n_samples, n_features).
