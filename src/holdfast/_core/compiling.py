@@ -208,7 +208,5 @@ def is_compiled(kernel) -> bool:
 
 
 def compiling_notice(kernels: Iterable) -> str | None:
-    """:data:`NOTICE` if none of the kernels has been compiled, else None. Any of them shows that such a computation was
-    made.
-    """
+    """:data:`NOTICE` if none of the kernels has been compiled, else None: one is enough to show an earlier run."""
     return None if any(is_compiled(kernel) for kernel in kernels) else NOTICE

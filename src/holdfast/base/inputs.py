@@ -10,8 +10,8 @@ import numpy as np
 
 
 def with_names(rows, estimator):
-    """The rows as a data frame with the estimator's ``feature_names_in_``, for else scikit-learn warns; unchanged if it
-    has none, or if they are a data frame.
+    """The rows as a data frame with the estimator's ``feature_names_in_``, without which scikit-learn warns; unchanged
+    if it has none, or if they are a data frame.
     """
     names = getattr(estimator, "feature_names_in_", None)
     if names is None or hasattr(rows, "columns"):

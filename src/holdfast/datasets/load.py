@@ -317,7 +317,7 @@ def _check(name: str, entry: Entry, raw: dict) -> Dataset:
         X, y = X[whole], y[whole]
     if X.shape != entry.shape:
         raise ValueError(
-            f"{name} from {source} has shape {X.shape}, but should have {entry.shape}: it is another set, or not whole."
+            f"{name} from {source} has shape {X.shape}, but should have {entry.shape}: it is another set, or incomplete."
         )
     classes, counts = np.unique(y, return_counts=True)
     if tuple(sorted(counts.tolist(), reverse=True)) != entry.counts:

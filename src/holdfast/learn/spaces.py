@@ -264,8 +264,8 @@ def components_of(M: np.ndarray) -> np.ndarray:
 
 
 def components_in_any_units(M: np.ndarray) -> np.ndarray:
-    """:func:`components_of`, or, where that would drop a feature in large units as rounding, a factor of R in ``M = D R
-    D``: R has a unit diagonal, so units do not matter.
+    """:func:`components_of`, or, where that would drop a feature in large units as rounding, a factor of R in
+    ``M = D R D``: R has a unit diagonal, so units do not matter.
 
     >>> import numpy as np
     >>> components_in_any_units(np.diag([1.0, 1e-20])).shape

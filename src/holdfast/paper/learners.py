@@ -223,8 +223,8 @@ class ExpectedObjective(Objective):
         return self.weight * 0.5 * float(np.sum(ratio - 1.0 - np.log(ratio)))
 
     def disturb(self, M: np.ndarray) -> float:
-        """Move the disturbances to where, with M and the violated triplets fixed, the objective is least: ``deg_i M_kk
-        + weight/2 (1/s² − 1/σ²) = 0``, halved until the objective falls. Returns the objective.
+        """Move the disturbances to where, with M and the violated triplets fixed, the objective is least:
+        ``deg_i M_kk + weight/2 (1/s² − 1/σ²) = 0``, halved until the objective falls. Returns the objective.
         """
         geometry = self.geometry
         old, (value, _) = geometry.variances, self(M)
@@ -389,8 +389,8 @@ class AML(TripletLearner):
 
 
 def _in_range(scatters: tuple[np.ndarray, np.ndarray], X: np.ndarray) -> list[np.ndarray]:
-    """The scatters, both divided by a power of two where their products would leave the range of floating point; ``S⁻¹
-    # D`` does not change.
+    """The scatters, both divided by a power of two where their products would leave the range of floating point;
+    ``S⁻¹ # D`` does not change.
     """
     size = max(float(np.trace(C)) for C in scatters)
     if not np.isfinite(size) or (size == 0.0 and np.ptp(X, axis=0).any()):

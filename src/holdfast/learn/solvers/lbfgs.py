@@ -229,9 +229,9 @@ class StochasticLBFGS(LBFGS):
 
 
 class InverseHessian:
-    """``H g = γ (g − Y a) + S c``, with the last ``memory`` moves S of x and Y of the gradient as columns: ``R a = Sᵀ
-    g`` and ``Rᵀ c = D a + γ (YᵀY a − Yᵀ g)``, R the upper triangle of ``SᵀY``, D its diagonal, ``γ = sᵀy / yᵀy`` of the
-    last move.
+    """``H g = γ (g − Y a) + S c``, with the last ``memory`` moves S of x and Y of the gradient as columns:
+    ``R a = Sᵀ g`` and ``Rᵀ c = D a + γ (YᵀY a − Yᵀ g)``, R the upper triangle of ``SᵀY``, D its diagonal,
+    ``γ = sᵀy / yᵀy`` of the last move.
     """
 
     def __init__(self, memory: int, size: int):
@@ -286,8 +286,8 @@ def _descend(evaluate: Function, x: np.ndarray, memory: int, after: Callable[[],
 
 def _along(evaluate: Function, x: np.ndarray, f: float, g: np.ndarray, d: np.ndarray):
     """A point x + t d that fulfils the weak Wolfe conditions, its value and gradient; None if none is found. t is
-    bisected (at kinks as well) between too long, no fall by ``c1 t |slope|``, and too short, a slope still below ``c2
-    slope``.
+    bisected (at kinks as well) between too long, no fall by ``c1 t |slope|``, and too short, a slope still below
+    ``c2 slope``.
     """
     slope = g @ d
     if not slope < 0:
