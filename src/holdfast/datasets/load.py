@@ -100,11 +100,7 @@ CATALOGUE: dict[str, Entry] = {
     ),
     "letter": Entry("printed letters", (20000, 16), _LETTERS, openml=6, paper=False),
     "pendigits": Entry(
-        "pen strokes",
-        (10992, 16),
-        (1144, 1144, 1143, 1143, 1142, 1056, 1055, 1055, 1055, 1055),
-        openml=32,
-        paper=False,
+        "pen strokes", (10992, 16), (1144, 1144, 1143, 1143, 1142, 1056, 1055, 1055, 1055, 1055), openml=32, paper=False
     ),
     "satimage": Entry("satellite image", (6435, 36), (1533, 1508, 1358, 707, 703, 626), paper=False),
     "optdigits": Entry(
@@ -317,7 +313,7 @@ def _check(name: str, entry: Entry, raw: dict) -> Dataset:
         X, y = X[whole], y[whole]
     if X.shape != entry.shape:
         raise ValueError(
-            f"{name} from {source} has shape {X.shape}, but should have {entry.shape}: it is another set, or incomplete."
+            f"{name} from {source} has shape {X.shape}, but should have {entry.shape}: another set, or incomplete."
         )
     classes, counts = np.unique(y, return_counts=True)
     if tuple(sorted(counts.tolist(), reverse=True)) != entry.counts:
