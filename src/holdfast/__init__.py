@@ -5,9 +5,10 @@ per triplet, and partial derivatives in them back into a gradient; terms are fun
 perturbation) or of M; an objective is their weighted sum; a solver minimises it over a space; the result is a metric.
 Learners are the named recipes, each a scikit-learn transformer; ``paper`` has what only the paper's experiments need.
 
-``models`` vote under a metric; ``certificates`` bound from below, and ``attacks`` from above, the smallest move of an
-input that changes a prediction; ``explanations`` are the closest rows with another answer; ``search`` tunes; ``audit``
-does all of it for a table, and ``report`` writes it down.
+``models`` vote under a metric; ``certificates`` bound the smallest move of an input that changes a prediction, from
+below, and from above by moves that do change it; ``explanations`` are the closest rows with another answer;
+``selection`` chooses a model by what it certifies; ``auditing`` does all of it for a table, and ``report`` writes it
+down.
 
 ``import holdfast`` itself imports nothing: a public name is imported from its module when it is first used (PEP 562),
 because scikit-learn and numba take a second or two.

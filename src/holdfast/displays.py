@@ -31,10 +31,8 @@ def name_of(estimator, name: str | None) -> str:
 
 
 def input_metric(voter: NeighborVoter, scale: np.ndarray) -> np.ndarray:
-    """``M`` over the features in units of ``scale``, the steps before the metric folded in.
-
-    With a ``Normalizer`` among the steps this is the metric after it, in the directions before it. Of a model that
-    takes words and gaps, this is the metric over the columns, 0 for those of words.
+    """``M`` over the features in units of ``scale``, the steps before the metric folded in; with a ``Normalizer`` among
+    them the metric after it, in the directions before it. Columns of words are 0.
     """
     fold = voter.fold
     L = fold.before.W if fold.after is None else fold.after.W @ fold.before.W
@@ -45,11 +43,9 @@ def input_metric(voter: NeighborVoter, scale: np.ndarray) -> np.ndarray:
 def input_margins(
     voter: NeighborVoter, X: np.ndarray, y: np.ndarray, scale: np.ndarray, frozen: np.ndarray, n_jobs: int | None = None
 ) -> np.ndarray | None:
-    """Signed adversarial margin (Eq. 3) of each row, for its nearest target and impostor among the voters.
-
-    Measured in units of ``scale``, over moves of the features that are not frozen. None where it is not
-    defined (a ``Normalizer`` or a monotone map is among the steps, or nothing can move); rows whose label has no
-    voter, or all of them, are left out.
+    """Signed adversarial margin (Eq. 3) of each row for its nearest target and impostor among the voters, in units of
+    ``scale``, over moves of the features that are not frozen; None where a ``Normalizer`` or a monotone map is among
+    the steps, or nothing can move. Rows whose label has no voter, or all of them, are left out.
     """
     if not voter.fold.affine or frozen.all():
         return None
@@ -278,7 +274,7 @@ class MetricDisplay:
         largest = float(np.abs(self.M).max()) or 1.0
         image = ax.imshow(self.M, cmap=cmap, vmin=-largest, vmax=largest)
         if self.feature_names is not None and len(self.M) <= _MAX_NAMES:
-            names = [each.replace("$", r"\$") for each in self.feature_names]  # a name is no formula
+            names = [each.replace("$", r"\$") for each in self.feature_names]  # a name is not a formula
             ax.set_xticks(range(len(self.M)), names, rotation=90)
             ax.set_yticks(range(len(self.M)), names)
         if colorbar:
@@ -328,8 +324,8 @@ class BoundaryDisplay:
             raise ValueError(f"A boundary is drawn in two features; X has shape {X.shape}.")
         certificate = certify(estimator, X, y, norm=norm, reference=reference, n_jobs=n_jobs)
         low, high = X.min(axis=0), X.max(axis=0)
-        room = 0.1 * np.where(high > low, high - low, 1.0)
-        axes = [np.linspace(a, b, grid_resolution) for a, b in zip(low - room, high + room, strict=True)]
+        margin = 0.1 * np.where(high > low, high - low, 1.0)
+        axes = [np.linspace(a, b, grid_resolution) for a, b in zip(low - margin, high + margin, strict=True)]
         x0, x1 = np.meshgrid(*axes)
         classes = np.asarray(estimator.classes_)
         answers = estimator.predict(with_names(np.column_stack([x0.ravel(), x1.ravel()]), estimator))

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from threadpoolctl import threadpool_info
 
-from holdfast.base.blocks import Workers, blocks, map_blocks, n_threads, pieces, single_threaded_blas
+from holdfast.base.blocks import Workers, blocks, count_blocks, map_blocks, n_threads, single_threaded_blas
 
 
 @given(st.integers(0, 100_000), st.integers(1, 50))
@@ -22,8 +22,8 @@ def test_blocks_cover_every_row_once(n, count):
 
 
 def test_little_work_is_not_cut():
-    assert pieces(0.0) == pieces(1e5) == 1
-    assert 1 < pieces(1e6) < pieces(1e9) == pieces(1e12)
+    assert count_blocks(0.0) == count_blocks(1e5) == 1
+    assert 1 < count_blocks(1e6) < count_blocks(1e9) == count_blocks(1e12)
 
 
 @pytest.mark.parametrize("threads", [1, 2, 5])

@@ -133,7 +133,7 @@ def test_json_on_one_line(tmp_path):
     for name in ("t.csv", "t.txt"):
         with pytest.raises(ValueError, match=r"JSON|first line"):
             read_rows(write(tmp_path / name, rows))
-    with pytest.raises(ValueError, match="no header of a table"):
+    with pytest.raises(ValueError, match="not the header of a table"):
         read_rows(write(tmp_path / "long.csv", "x" * 200_000 + "\n1\n"))
 
 

@@ -14,7 +14,7 @@ from holdfast import CertifiedKNeighborsClassifier, load, save
 from holdfast.auditing.prepare import fit_encoder, inspect, read_table_for
 from holdfast.datasets import Reading, ReadOptions, TableEncoder, open_data, read_table
 from holdfast.datasets import formats as text
-from holdfast.datasets.formats import parse
+from holdfast.datasets.formats import parse_number
 from tests.adversary.readings import DATES, GAP, ROWS, Spelling, table, write
 from tests.cli.program import run
 from tests.sizes import FULL
@@ -132,7 +132,7 @@ def test_numbers_of_later_rows(tmp_path, monkeypatch):
     ],
 )  # fmt: skip
 def test_parse(word, decimal, number):
-    assert parse(word, decimal) == number
+    assert parse_number(word, decimal) == number
 
 
 def test_codes_and_addresses_are_words(tmp_path):

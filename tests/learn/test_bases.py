@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
-from holdfast.learn import class_proxies, knn_triplets, local_bases, triplet_bases
-from holdfast.learn.scml import check_bases
+from holdfast.learn import knn_triplets
+from holdfast.learn.scml import check_bases, local_bases, triplet_bases
+from holdfast.learn.supervision import class_proxies
 from tests.single_precision import single_precision_first  # noqa: F401
 
 

@@ -37,7 +37,7 @@ from sklearn.utils.validation import validate_data  # noqa: E402
 from holdfast.base import collections as base_collections  # noqa: E402
 from holdfast.learn import proxy_nca, scml  # noqa: E402
 from holdfast.learn.dask import _Rebuilt, _writable, compute  # noqa: E402
-from holdfast.learn.rows import labelled_rows, mine  # noqa: E402
+from holdfast.learn.rows import labelled_rows, triplet_rows  # noqa: E402
 from tests.learn.collections_of_rows import PL, apart, cut, four_classes  # noqa: E402
 
 
@@ -95,7 +95,7 @@ def test_objective_is_that_of_arrays():
     learner = LogDetLMNN(perturbation=PL, weight=0.3)
     terms = [*learner.make_terms(), (0.7, LMNN().make_terms()[0][1]), (PL.weight, PL)]
     B = PL.slope_matrix(6, X.var(axis=0))
-    data = mine(learner, *cut(X, y, 170, 100, 4))
+    data = triplet_rows(learner, *cut(X, y, 170, 100, 4))
     np.testing.assert_allclose(PL.slope_matrix(6, data.variances()), B, rtol=1e-12)
     rng = np.random.default_rng(0)
     with Objective(X, knn_triplets(X, y), terms, B) as here, data.objective(terms, B, None) as there:

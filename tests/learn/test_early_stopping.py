@@ -8,7 +8,7 @@ from sklearn.preprocessing import StandardScaler, normalize
 from holdfast import LMNN, SCML, CappedTraceLMNN, LogDetLMNN, Perturbation, SpectralNormLMNN
 from holdfast.learn import Pull, Push, adversarial_margin, knn_triplets
 from holdfast.learn.objective import Objective
-from holdfast.learn.safeguards import Validation, divide, held_out
+from holdfast.learn.safeguards import Validation, held_out, split_for_validation
 from holdfast.learn.solvers import ProjectedGradient
 
 LEARNERS = [
@@ -41,7 +41,7 @@ def test_no_triplet_of_the_fit_names_a_held_out_row(data):
     X, y, _, _ = data
     triplets = knn_triplets(X, y)
     terms = [(0.5, Pull()), (0.25, Push())]
-    to_fit, to_validate = divide(X, triplets, 0.2)
+    to_fit, to_validate = split_for_validation(X, triplets, 0.2)
     out, own = held_out(X, 0.2), to_validate.rows
     assert not out[to_fit.rows].any()
     assert out[own[:, 0]].all()
@@ -61,7 +61,7 @@ def test_the_metric_of_the_lowest_loss_is_kept(learner, data):
     assert len(losses) == fitted.n_iter_ + 1
     best = int(np.argmin(losses))
     assert best == fitted.n_iter_ or fitted.n_iter_ - best <= 10
-    own = divide(X, knn_triplets(X, y), 0.2)[1]
+    own = split_for_validation(X, knn_triplets(X, y), 0.2)[1]
     terms = [(w, t) for w, t in learner.make_terms() if isinstance(t, Push)]
     if learner.perturbation is not None:
         terms.append((learner.perturbation.weight, learner.perturbation))

@@ -3,7 +3,9 @@
 import numpy as np
 import pytest
 
-from holdfast.learn import TripletGeometry, Triplets, slope_matrix
+from holdfast.learn import Triplets
+from holdfast.learn.geometry import TripletGeometry
+from holdfast.learn.margins import slope_matrix
 from tests.naive import collect_all, three_numbers
 
 P = 5

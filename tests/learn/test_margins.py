@@ -5,7 +5,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.optimize import minimize
 
-from holdfast.learn import adversarial_margin, closest_adversarial, slope_matrix
+from holdfast.learn import adversarial_margin, closest_adversarial
+from holdfast.learn.margins import slope_matrix
 
 numbers = st.floats(-10, 10).map(lambda v: round(v, 3))
 points = arrays(float, (3, 4), elements=numbers)

@@ -10,8 +10,8 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.preprocessing import StandardScaler, normalize
 
 from holdfast import CertifiedPrototypeClassifier, Perturbation, ProxyNCA
-from holdfast.learn import ProxyGeometry, ProxySoftmax, adversarial_margin
-from holdfast.learn.proxy_nca import ProxyLoss
+from holdfast.learn import ProxySoftmax, adversarial_margin
+from holdfast.learn.proxy_nca import ProxyGeometry, ProxyLoss
 from holdfast.learn.rows import Kept
 from holdfast.learn.solvers import ProjectedGradient
 

@@ -9,8 +9,9 @@ from scipy.optimize import nnls
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
-from holdfast.learn import BasisWeights, Factors, PSDMatrices, Space, solvers, whitening
+from holdfast.learn import BasisWeights, Factors, PSDMatrices, Space, solvers
 from holdfast.learn.solvers import PrimalDual, Solver, StopReason
+from holdfast.learn.spaces import whitening
 
 # PrimalDual, for hinges plus a norm alone, has a file of its own.
 SOLVERS = [

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from holdfast.learn import BasisWeights, Factors, PositiveDefinite, PSDMatrices, whitening
-from holdfast.learn.spaces import components_of, components_of_factor
+from holdfast.learn import BasisWeights, Factors, PositiveDefinite, PSDMatrices
+from holdfast.learn.spaces import components_of, components_of_factor, whitening
 
 P = 4
 

@@ -3,7 +3,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.learn import Pairs, Triplets, knn_triplets
+from holdfast.learn import Triplets, knn_triplets
+from holdfast.learn.supervision import Pairs
 from tests.single_precision import single_precision_first  # noqa: F401
 
 index = st.integers(0, 8)

@@ -3,7 +3,8 @@ import pytest
 from sklearn.datasets import load_iris
 
 from holdfast.learn import adversarial_margin
-from holdfast.paper import adversarial_move, margins, nearest_triplets
+from holdfast.paper import adversarial_move, margins
+from holdfast.paper.theory import nearest_triplets
 
 
 @pytest.fixture

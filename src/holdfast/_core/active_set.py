@@ -21,41 +21,19 @@ _DEPENDENT = 1e-10  # sine of the angle to the active rows below which a row dep
 
 
 class ActiveSet(NamedTuple):
-    """The active rows for s coordinates; at most s + 1 rows.
+    """The active rows for s coordinates: at most s + 1 of them, ``n_active[0]`` in use."""
 
-    Attributes
-    ----------
-    A : ndarray of shape (s + 1, s)
-        Active rows ``a_i``.
-    Q, R : ndarrays of shapes (s + 1, s) and (s + 1, s + 1)
-        ``Aᵀ = QR``; the rows of Q are orthonormal.
-    multipliers, levels : ndarrays of shape (s + 1,)
-        ``λ_i`` and ``c_i``.
-    tags : int ndarray of shape (s + 1, 2)
-        The origin of each row, for the caller.
-    z : ndarray of shape (s,)
-        ``Σ λ_i a_i``, the point of least length on the active rows.
-    coefficients : ndarray of shape (s + 1,)
-        Work space: ``r`` with ``R r = Qᵀa``.
-    direction : ndarray of shape (s,)
-        Work space: ``d``.
-    n_active : int ndarray of shape (1,)
-        Number of active rows.
-    work : int ndarray of shape (1,)
-        Work so far, of this solver and of the searches that use it, in the units of ``vectors.dot_work``.
-    """
-
-    A: np.ndarray
-    Q: np.ndarray
-    R: np.ndarray
-    multipliers: np.ndarray
-    levels: np.ndarray
-    tags: np.ndarray
-    z: np.ndarray
-    coefficients: np.ndarray
-    direction: np.ndarray
+    A: np.ndarray  # (s + 1, s): active rows a_i
+    Q: np.ndarray  # (s + 1, s): Aᵀ = QR, the rows of Q are orthonormal
+    R: np.ndarray  # (s + 1, s + 1)
+    multipliers: np.ndarray  # (s + 1,): λ_i
+    levels: np.ndarray  # (s + 1,): c_i
+    tags: np.ndarray  # (s + 1, 2): the origin of each row, for the caller
+    z: np.ndarray  # (s,): Σ λ_i a_i, the point of least length on the active rows
+    coefficients: np.ndarray  # (s + 1,): work space, r with R r = Qᵀa
+    direction: np.ndarray  # (s,): work space, d
     n_active: np.ndarray
-    work: np.ndarray
+    work: np.ndarray  # (1,): work of this solver and of the searches that use it, in units of dot_work
 
 
 def empty_active_set(s: int) -> ActiveSet:
@@ -111,13 +89,8 @@ def _factor_from(first, m, A, Q, R, d):
 
 @inner
 def add_constraint(a, level, tag0, tag1, active, rounding):
-    """Make a violated row ``a · z ≥ level`` hold.
-
-    Returns
-    -------
-    float
-        0, or if no z meets the rows any more a certified bound from the ray that shows it (infinity less
-        rounding); -1 if the steps ran out.
+    """Make a violated row ``a · z ≥ level`` hold; 0, or -1 if the steps ran out. If no z meets the rows any more: a
+    certified bound from the ray that shows it, infinity less rounding.
     """
     A, Q, R, lam, c, tags = active.A, active.Q, active.R, active.multipliers, active.levels, active.tags
     z, r, d, n_active = active.z, active.coefficients, active.direction, active.n_active
@@ -317,9 +290,8 @@ def lifted_length(z, ball, sigma):
 
 @inner
 def certified_sum(active, weights, sign, own, a, level, ball, sigma, rounding, out):
-    """The distance to ``Σ w_i a_i · δ ≥ Σ w_i c_i``: ``w = sign · weights``, and ``own`` for the row ``a · δ ≥ level``.
-
-    Facets are left out. What the rounding of these sums may add is charged to slope and level (Lemma P1).
+    """The distance to ``Σ w_i a_i · δ ≥ Σ w_i c_i``: ``w = sign · weights``, ``own`` for the row ``a · δ ≥ level``.
+    Facets are left out; what rounding these sums may add is charged to slope and level (Lemma P1).
     """
     A, levels, tags, m = active.A, active.levels, active.tags, active.n_active[0]
     d = A.shape[1] - 1

@@ -9,16 +9,16 @@ from holdfast._core.order import contains, insert, insert_key, insert_largest
 from holdfast._core.relaxation import (
     AGAINST_OTHERS,
     MAX_REQUIRED,
-    close_at,
     farthest,
     half_distances,
     length_with_row,
     load_rows,
-    needed,
     new_child,
     pop,
+    pruning_bound,
     push,
     push_but_least,
+    record_closed,
     relaxation,
     release,
     schedule,
@@ -28,15 +28,13 @@ from holdfast._core.relaxation import (
 )
 
 _NODE, _EACH, CHILD = 1000, 8, 40  # the work of a node, of a point that is looked at and of a child, besides the rest
-LOOK = 24  # targets, nearest after the move, that bound a new member: fewer give a weaker bound, more take longer
+N_TARGETS = 24  # targets, nearest after the move, that bound a new member: fewer give a weaker bound, more take longer
 
 
 @entry
 def search(tree, active, query, kinds, scratch, least, most, best_z):
-    """Plant a root for each kind, of bound ``least`` or more, and solve nodes; True if it is over.
-
-    A node is closed if its bound or its relaxation says so, or at a witness; else its children go into the heap. Once
-    the work (``active.work``) is ``most``, what is not yet solved is left, or closed, at its bound.
+    """Plant a root for each kind, of bound ``least`` or more, and solve nodes until it is over (True) or the work
+    (``active.work``) is ``most``: what is then unsolved is left, or closed, at its bound.
     """
     nodes, heap, free, status = tree.nodes, tree.heap, tree.free, tree.status[0]
     squared, slopes, rounding, down, up = query.squared, query.slopes, query.rounding, query.down, query.up
@@ -44,7 +42,7 @@ def search(tree, active, query, kinds, scratch, least, most, best_z):
     z, phi = active.z, scratch.phi
     active.work[0] += _EACH * kinds.size * query.live.size
     if active.work[0] >= most:
-        close_at(status, least)
+        record_closed(status, least)
         return False
     plant_roots(tree, query, kinds, least, scratch.tally)
     while active.work[0] < most:
@@ -59,8 +57,8 @@ def search(tree, active, query, kinds, scratch, least, most, best_z):
             return True
         node = nodes[slot]
         kind, bound = kinds[node.kind], node.bound
-        if bound >= needed(status):
-            close_at(status, bound)
+        if bound >= pruning_bound(status):
+            record_closed(status, bound)
             release(free, status, slot)
             active.work[0] += _EACH
             continue
@@ -80,19 +78,19 @@ def search(tree, active, query, kinds, scratch, least, most, best_z):
             size = witness(active, query, kind, scratch, pushes, status.best, best_z, down, up, ball)
             if size < np.inf:
                 status.best = size if size < status.best else status.best
-                close_at(status, bound)
+                record_closed(status, bound)
                 release(free, status, slot)
                 continue
             enough = status.enough
             if enough > 0.0 and stretched_witness(active, query, kind, scratch, enough, best_z, down, up, ball):
                 status.best = status.enough
-                close_at(status, bound)
+                record_closed(status, bound)
                 release(free, status, slot)
                 return True
         active.work[0] += phi.size * dot_work(z.size)
         half_distances(squared, slopes, z, phi)
         store_rows(tree, slot, active)
-        # Bounds of children hold for moves up to ``within``: beyond the bound that closes a node they are not needed.
+        # Bounds of children hold for moves up to ``within``: nobody asks beyond the bound that closes a node.
         within = status.best if status.best < status.horizon else status.horizon
         size = length(z)
         if within == np.inf:
@@ -100,7 +98,7 @@ def search(tree, active, query, kinds, scratch, least, most, best_z):
         along = certified_along(active, rounding, within) if ball is None else 0.0
         branched = _branch_on_target(tree, slot, active, query, kind, scratch, most, size, along, within, ball)
         if not branched and complete:
-            close_at(status, bound)  # a tie that no push resolves
+            record_closed(status, bound)  # a tie that no push resolves
         elif not branched:
             _branch_on_member(tree, slot, active, query, kind, scratch, most, size, along, within, ball)
         release(free, status, slot)
@@ -118,10 +116,9 @@ def _raised(bound, length, within, ball):
 
 @inner
 def _branch_on_target(tree, slot, active, query, kind, scratch, most, size, along, within, ball):
-    """If more targets are nearer than some member than can be excused: require the worst, or excuse it.
-
-    Targets that no move within reach can put behind the members are excused at once. Returns True if it branched, or
-    the node was closed because there is no work left.
+    """If more targets are nearer than some member than can be excused: require the worst, or excuse it. Targets that no
+    move within reach puts behind the members are excused at once. True if it branched, or the node was closed for lack
+    of work.
     """
     nodes, heap, status, node = tree.nodes, tree.heap, tree.status[0], tree.nodes[slot]
     members, excused, required = tree.members[slot], tree.excused, tree.required
@@ -138,7 +135,7 @@ def _branch_on_target(tree, slot, active, query, kind, scratch, most, size, alon
         if phi[highest] <= phi[p] or contains(excused[slot], n_excused, p) or contains(required[slot], n_required, p):
             continue
         if active.work[0] >= most:
-            close_at(status, bound)
+            record_closed(status, bound)
             return True
         active.work[0] += n_excused + n_required + n_members * (each if ball is None else 1)
         longest = length_with_row(query, phi, highest, p, size, along, within, ball)
@@ -155,8 +152,8 @@ def _branch_on_target(tree, slot, active, query, kind, scratch, most, size, alon
     least_length = _raised(bound, -keys[slots], within, ball)
     first = ZERO  # those before it are excused at once
     if ball is None:
-        while first < slots and _raised(bound, -keys[first], within, ball) >= needed(status):
-            close_at(status, _raised(bound, -keys[first], within, ball))
+        while first < slots and _raised(bound, -keys[first], within, ball) >= pruning_bound(status):
+            record_closed(status, _raised(bound, -keys[first], within, ball))
             excused[slot, n_excused] = worst[first]
             n_excused += 1
             first += 1
@@ -166,7 +163,7 @@ def _branch_on_target(tree, slot, active, query, kind, scratch, most, size, alon
         child = new_child(tree, slot, _raised(bound, -keys[first], within, ball))
         if child >= 0:
             if n_required == MAX_REQUIRED:
-                close_at(status, nodes[child].bound)
+                record_closed(status, nodes[child].bound)
                 status.overflow = 1
                 release(tree.free, status, child)
             else:
@@ -211,11 +208,11 @@ def _branch_on_member(tree, slot, active, query, kind, scratch, most, size, alon
             again -= 1 if labels[members[slot, t]] == class_c else 0
         left -= again
     spared = 0 if before_y else q - n_excused  # rows of a new member that need not hold
-    best, filled, least = needed(status), ZERO, NONE
+    best, filled, least = pruning_bound(status), ZERO, NONE
     for rank in range(last):
         active.work[0] += _EACH + n_members
         if active.work[0] >= most:
-            close_at(status, bound)  # what is left of the children
+            record_closed(status, bound)  # what is left of the children
             break
         i = order[q, rank]
         p = live[i]
@@ -238,7 +235,7 @@ def _branch_on_member(tree, slot, active, query, kind, scratch, most, size, alon
         if left > 0 and not repeats:
             filled = insert_key(total, fewest, filled, left)
         if total >= best:
-            close_at(status, total)
+            record_closed(status, total)
             continue
         if filled < left:
             continue  # too few are left below it
@@ -284,19 +281,18 @@ def _length_with_member(query, scratch, p, n_near, required, n_required, spared,
 
 @inner
 def plant_roots(tree, query, kinds, least, tally):
-    """Put a node with nothing chosen for every kind into the heap, its bound no less than ``least``.
-
-    A kind whose bound closes it is recorded. ``tally`` is room for a count of each class.
+    """Put a node with nothing chosen for every kind into the heap, its bound at least ``least``, and record the kinds
+    that their bound closes. ``tally`` is work space for a count of each class.
     """
     nodes, heap, free, status = tree.nodes, tree.heap, tree.free, tree.status[0]
     for i in range(kinds.size):
         bound = _root_bound(query, kinds[i], status.horizon, tally)
         bound = bound if bound > least else least
-        if bound >= needed(status):
-            close_at(status, bound)
+        if bound >= pruning_bound(status):
+            record_closed(status, bound)
             continue
         if status.n_free == 0:
-            close_at(status, bound)
+            record_closed(status, bound)
             status.overflow = 1
             continue
         n_free = status.n_free - 1

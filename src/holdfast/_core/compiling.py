@@ -35,10 +35,8 @@ _LEFT_OUT = {
 
 
 class KernelFlags(compiler.Flags):
-    """The options of a kernel, quick to compare.
-
-    While numba infers types it looks options up in dictionaries, fifty thousand times for the first certificate. Its
-    own comparison goes through all options there are, and all have the same hash; here only those that were set count.
+    """The options of a kernel, quick to compare: numba looks them up fifty thousand times for the first certificate,
+    compares all options there are, and gives all the same hash; here only those that were set count.
     """
 
     def __hash__(self):
@@ -52,9 +50,8 @@ class KernelLibrary(JITCodeLibrary):
     """The code of a kernel, of which LLVM optimises all at the end, with all that it calls, and little before."""
 
     def _optimize_functions(self, ll_module) -> None:
-        """Take tuples apart, which leaves a seventh of the code; numba runs all passes here, and again at the end.
-
-        numba keeps every variable in memory, where the large tuples of kernels are read and written whole.
+        """Take tuples apart, which leaves a seventh of the code: numba keeps every variable in memory, and reads and
+        writes large tuples whole. numba runs all passes here, and again at the end.
         """
         if not _NEW_PASSES:
             return super()._optimize_functions(ll_module)
@@ -112,7 +109,7 @@ class InnerLibrary(KernelLibrary):
     _shared_module: Any
 
     def _optimize_final_module(self) -> None:
-        """Nothing: the kernel that calls is optimised with this inside."""
+        """Left to the kernel that calls this one, which is optimised with it."""
 
     def _finalize_final_module(self) -> None:
         """Keep the code for callers; to the machine goes a module that has the environments only."""
@@ -151,15 +148,7 @@ ZERO, NONE = cast(int, np.int64(0)), cast(int, np.int64(-1))
 
 
 def entry(function=None, **options):
-    """Compile a kernel that Python calls.
-
-    Parameters
-    ----------
-    function : callable, optional
-        Without, a decorator is returned.
-    **options
-        For ``numba.njit``.
-    """
+    """Compile a kernel that Python calls; without a function, a decorator. The options are those of ``numba.njit``."""
     return _njit(function, "entry", options)
 
 
@@ -195,8 +184,6 @@ def _compilers(version: tuple[int, ...]) -> dict:
     """Our compilers of entries and of inner kernels; empty for other versions, where numba's own compiles, slower."""
     if not _FIRST_TESTED <= version[:2] <= _LAST_TESTED:
         return {}
-    from holdfast._core.compiling import InnerCompiler, KernelCompiler
-
     return {"entry": KernelCompiler, "inner": InnerCompiler}
 
 
@@ -207,18 +194,8 @@ NOTICE = "compiling, once, about 10 s …"  # measured on two cores from an empt
 
 
 def is_compiled(kernel) -> bool:
-    """True if numba's cache holds machine code of the kernel for this Python, newer than its source.
-
-    numba keeps an index file ``module.kernel-line.pyXY.nbi`` for each function that is compiled with
-    ``cache=True``: beside the source, in ``NUMBA_CACHE_DIR``, or in the user's cache folder.
-
-    Parameters
-    ----------
-    kernel : function compiled by ``numba.njit(cache=True)``
-
-    Returns
-    -------
-    bool
+    """True if numba's cache holds machine code of the kernel for this Python, newer than its source: an index file
+    ``module.kernel-line.pyXY.nbi`` beside the source, in ``NUMBA_CACHE_DIR``, or in the user's cache folder.
     """
     if not hasattr(kernel, "py_func"):  # numba is switched off (NUMBA_DISABLE_JIT)
         return True
@@ -231,15 +208,5 @@ def is_compiled(kernel) -> bool:
 
 
 def compiling_notice(kernels: Iterable) -> str | None:
-    """:data:`NOTICE` if none of the kernels has been compiled, else None.
-
-    Parameters
-    ----------
-    kernels : iterable of functions compiled by ``numba.njit(cache=True)``
-        One for each way the coming computation may go; any of them shows that such a computation was made before.
-
-    Returns
-    -------
-    str or None
-    """
+    """:data:`NOTICE` if none of the kernels has been compiled, else None: one is enough to show an earlier run."""
     return None if any(is_compiled(kernel) for kernel in kernels) else NOTICE

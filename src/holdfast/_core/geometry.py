@@ -59,18 +59,17 @@ def take(values, index, out, start, stop):
 
 @entry
 def scatter(reference, partial, factor, out):
-    """``out[reference[u]] += factor · partial[u]``.
-
-    Neighbouring triplets often share a pair: what goes to the same place in a row is summed first.
+    """``out[reference[u]] += factor · partial[u]``; neighbouring triplets often share a pair, so runs of equal targets
+    are summed first.
     """
     u = 0
     while u < reference.size:
-        place, total = reference[u], partial[u]
+        position, total = reference[u], partial[u]
         u += 1
-        while u < reference.size and reference[u] == place:
+        while u < reference.size and reference[u] == position:
             total += partial[u]
             u += 1
-        out[place] += factor * total
+        out[position] += factor * total
 
 
 @entry
@@ -93,9 +92,8 @@ def degrees(first, second, weight, out, start, stop):
 
 @entry(fastmath=FAST)
 def half_laplacian(indptr, second, weight, degree, X, out, start, stop):
-    """``out[i] = degree_i x_i / 2 - sum over the pairs (i, j) listed under i of weight_ij x_j``, four at a time.
-
-    Half of Lap(weight) X in the sense that ``Xᵀ Lap X = Xᵀ out + outᵀ X``: a pair is met once, not twice.
+    """``out[i] = degree_i x_i / 2 − Σ_j weight_ij x_j`` over the pairs listed under i, four at a time: half of
+    Lap(weight) X, ``Xᵀ Lap X = Xᵀ out + outᵀ X``, so that a pair is read once, not twice.
     """
     width = X.shape[1]
     for i in range(start, stop):
@@ -118,10 +116,13 @@ def half_laplacian(indptr, second, weight, degree, X, out, start, stop):
 
 
 @entry
-def mark(mask, places):
-    """``mask[places] = True``, several times faster than numpy for int32."""
-    for t in range(places.size):
-        mask[places[t]] = True
+def mark(mask, indices):
+    """``mask[indices] = True``, several times faster than numpy for int32."""
+    for t in range(indices.size):
+        mask[indices[t]] = True
+
+
+# -- index pairs without duplicates, in linear time -------------------------------------------------
 
 
 @entry
@@ -132,20 +133,18 @@ def count_keys(keys, counts):
 
 
 @entry
-def place_keys(keys, place, order):
-    """``order[place[g]] = t`` for the positions t of key g, and ``place[g]`` moves on."""
+def order_keys(keys, position, order):
+    """``order[position[g]] = t`` for the positions t of key g, and ``position[g]`` moves on."""
     for t in range(keys.size):
         g = keys[t]
-        order[place[g]] = t
-        place[g] += 1
+        order[position[g]] = t
+        position[g] += 1
 
 
 @entry
 def fill_pairs_of_anchors(i, j, l, met_under, met_at, target_of, first, second, ij, il, targets):
-    """Fill the last five with the pairs (i, j) and (i, l); the numbers of pairs and of targets.
-
-    ``met_under`` is, of each point, the last anchor it was met under (-1: none), ``met_at`` the place of that pair,
-    ``target_of`` the last anchor it was a target of.
+    """Fill the last five with the pairs (i, j) and (i, l); the numbers of pairs and of targets. For each point: the
+    last anchor it was met under (-1: none), the index of that pair, and the last anchor it was a target of.
     """
     count, n_targets = 0, 0
     for t in range(i.size):
@@ -170,9 +169,8 @@ def fill_pairs_of_anchors(i, j, l, met_under, met_at, target_of, first, second, 
 
 
 @entry
-def fill_distinct(indptr, order, j, met_under, met_at, first, second, place):
-    """Fill the last three with the distinct ordered pairs (i, j) and each input's place; their number.
-
+def fill_distinct(indptr, order, j, met_under, met_at, first, second, position):
+    """Fill the last three with the distinct ordered pairs (i, j) and each input's index among them; their number.
     ``order[indptr[u]:indptr[u + 1]]`` are the inputs with i = u.
     """
     count = 0
@@ -184,16 +182,14 @@ def fill_distinct(indptr, order, j, met_under, met_at, first, second, place):
                 met_under[v], met_at[v] = u, count
                 first[count], second[count] = u, v
                 count += 1
-            place[t] = met_at[v]
+            position[t] = met_at[v]
     return count
 
 
 @entry
-def drop_reversed(first, second, place, to, into, met_under, met_at, new, twin):
-    """Drop (v, u), v > u, where (u, v) is there too; returns the number of pairs kept.
-
-    Pairs are sorted by their first points. ``into[to[u]:to[u + 1]]`` are the pairs that end at u; ``twin`` of (v, u),
-    v > u, is the pair (u, v), if there.
+def drop_reversed(first, second, position, to, into, met_under, met_at, new, twin):
+    """Drop (v, u), v > u, where (u, v), its ``twin``, is there too; the number of pairs kept. Pairs are sorted by their
+    first points; ``into[to[u]:to[u + 1]]`` are the pairs that end at u.
     """
     t = 0
     for u in range(met_under.size):
@@ -206,25 +202,26 @@ def drop_reversed(first, second, place, to, into, met_under, met_at, new, twin):
             if v > u and met_under[v] == u:
                 twin[r] = met_at[v]
     count = 0
-    for r in range(first.size):  # a twin comes before, so it has its new place
+    for r in range(first.size):  # a twin comes before, so it has its new position
         if twin[r] < 0:
             first[count], second[count] = first[r], second[r]
             new[r] = count
             count += 1
         else:
             new[r] = new[twin[r]]
-    for t in range(place.size):
-        place[t] = new[place[t]]
+    for t in range(position.size):
+        position[t] = new[position[t]]
     return count
+
+
+# -- prototypes -------------------------------------------------------------------------------------
 
 
 @entry
 def nearest_borders(D, lengths, codes, labels, margins, rivals, targets):
-    """For each row, the border between two prototypes that determines its margin.
-
-    For each rival the nearest prototype of the row's class is tried first. A rival is skipped as soon as its largest
-    border so far is no smaller than the margin found so far, so for most rivals a single border is computed. D holds
-    squared distances of rows to prototypes, ``lengths`` the ``‖a_l − a_j‖*``, none of them zero.
+    """For each row, the border between two prototypes that determines its margin. D holds squared distances to
+    prototypes, ``lengths`` the ``‖a_l − a_j‖* > 0``. A rival whose largest border so far is no smaller than the margin
+    is skipped.
     """
     for i in range(D.shape[0]):
         own, rival = ZERO - 1, ZERO - 1
@@ -275,6 +272,9 @@ def fill_nearest_proxies(d, y, labels, same, other):
                 other[i] = k
 
 
+# -- nearest neighbours -----------------------------------------------------------------------------
+
+
 @entry(fastmath={"reassoc", "contract"})  # sums run in vectors, in one order for all points
 def rank_rows(points, queries, found, distances):
     """Compute d² of all found and sort both: nearest first, of equals the smaller index; -1 is infinitely far."""
@@ -293,21 +293,10 @@ def rank_rows(points, queries, found, distances):
             distances[q, k], found[q, k] = total, j
 
 
-@entry(fastmath={"reassoc", "contract"})
-def squared_distances(points, query, out):
-    """``out[j] = Σ (x − z_j)²``."""
-    for j in range(points.shape[0]):
-        total = 0.0
-        for i in range(points.shape[1]):
-            total += (query[i] - points[j, i]) ** 2
-        out[j] = total
-
-
 @entry
 def scan(tile, index, start, first, last, own, same, found_same, other, found_other):
-    """Insert the points of a tile, which begins at column ``start``, into each row's sorted lists.
-
-    Columns ``first[r]`` to ``last[r]`` are of the class of row r; column ``own[r]`` is the row's own point, if there.
+    """Insert the points of a tile, whose first column is ``start``, into each row's sorted lists. Columns ``first[r]``
+    to ``last[r]`` are of the class of row r; column ``own[r]`` is the row's own point, if there.
     """
     width = tile.shape[1]
     for r in range(tile.shape[0]):
@@ -327,9 +316,8 @@ def _within(column, width):
 
 @inner
 def _insert(tile, index, start, stop, own, distances, found):
-    """Insert the columns start to stop, without a row's own point, where they are nearer than what is there.
-
-    Of equals the smaller index is nearer.
+    """Insert the columns start to stop that are nearer than those listed, without a row's own point; ties to the
+    smaller index.
     """
     end = distances.size - 1
     for head in range(start, stop, _CHUNK):

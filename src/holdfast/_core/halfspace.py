@@ -49,25 +49,16 @@ def scale(factor, x, out):
         out[k] = factor * x[k]
 
 
+# -- rounding ---------------------------------------------------------------------------------------
+
+
 class Rounding(NamedTuple):
-    """Error of a comparison of two squared distances after a move of size R: at most ``kappa (size + growth R)²``.
+    """Error of a comparison of two squared distances after a move of size R: at most ``kappa (size + growth R)²``."""
 
-    Attributes
-    ----------
-    kappa : float
-        Relative error of a comparison.
-    size : float
-        S, the magnitude of the numbers behind a query.
-    growth : float
-        g, how fast these numbers grow with the size of a move.
-    map_error : float
-        w, error of the slope of a halfspace beyond ordinary rounding.
-    """
-
-    kappa: float
-    size: float
-    growth: float
-    map_error: float
+    kappa: float  # relative error of a comparison
+    size: float  # S, the magnitude of the numbers behind a query
+    growth: float  # g, how fast these numbers grow with the size of a move
+    map_error: float  # w, error of the slope of a halfspace beyond ordinary rounding
 
 
 @entry
@@ -97,18 +88,8 @@ def slope_error(rounding):
 
 @entry
 def safe_radius(c, a, rounding):
-    """The largest R with ``a R ≤ c − ½κ(S + gR)²``: below it no rounding reaches the halfspace (Lemma F3).
-
-    Parameters
-    ----------
-    c, a : float
-        The halfspace ``a · δ ≥ c``, as ``c`` and the dual norm of a.
-    rounding : Rounding
-
-    Returns
-    -------
-    float
-        0 where c is not clearly positive, infinity where nothing can move (a = g = 0).
+    """The largest R with ``a R ≤ c − ½κ(S + gR)²``, a the dual norm of the slope: below it no rounding reaches the
+    halfspace (Lemma F3). 0 where c is not clearly positive, infinity where nothing can move (a = g = 0).
     """
     C = c - slack(rounding, 0.0)
     if not C > 0.0:
@@ -127,9 +108,8 @@ ROUNDED = 1e-14  # of the length of a move: what rounding may add to one of its 
 
 @inner
 def violated_side(to_input, z, down, up, spare):
-    """The coordinate of δ farthest outside the box, as (side ±1, index); index -1 if δ lies inside.
-
-    1e-13 of the move, and ``spare``, are left to rounding: a witness is clipped to the box before it is checked.
+    """The coordinate of δ farthest outside the box, as (side ±1, index); index -1 if δ lies inside. 1e-13 of the move,
+    and ``spare``, are left to rounding: a witness is clipped to the box before it is checked.
     """
     side, edge, worst = 0.0, NONE, spare
     for i in range(up.size):
@@ -143,9 +123,8 @@ def violated_side(to_input, z, down, up, spare):
 
 @inner
 def clip_to_box(to_input, z, down, up):
-    """Take z to the nearest sides of the box that δ lies outside of, one after the other.
-
-    Exact where every coordinate of z is one of δ, which is so for all norms but ellipsoids.
+    """Move z to the nearest sides of the box that δ lies outside of, one after the other. Exact where every coordinate
+    of z is one of δ, which is so for all norms but ellipsoids.
     """
     for i in range(up.size):
         move = dot(to_input[i], z)
@@ -156,10 +135,9 @@ def clip_to_box(to_input, z, down, up):
 
 @entry
 def boxed_rows(A, missing, aim, growth, norm_code, down, up, radius, step):
-    """``radius[t]``: distance to ``A[t] · δ ≥ missing[t]`` inside the box of row t; ``step[t]``: move to ``aim[t]``.
-
-    ``missing`` is the level less its rounding error for no move; ``growth`` the error for each unit of a move. The
-    radius without the box is a lower bound already; NaN moves mean that the box does not reach.
+    """``radius[t]``: distance to ``A[t] · δ ≥ missing[t]`` (level less rounding) inside the box of row t, at least that
+    without the box; ``step[t]``: move to ``aim[t]``, NaN if the box does not reach. ``growth``: error per unit of a
+    move.
     """
     room = np.empty(A.shape[1])
     for t in range(A.shape[0]):
@@ -176,6 +154,8 @@ def boxed_rows(A, missing, aim, growth, norm_code, down, up, radius, step):
             for i in range(room.size):
                 step[t, i] = np.nan
 
+
+# -- distances to halfspaces, in a box or not -------------------------------------------------------
 
 # How the dual length of a slope is taken: √Σa² (L2, ellipsoid), Σ|a| (L∞), max|a| (L1).
 EUCLIDEAN, SUM, MAX = 0, 1, 2

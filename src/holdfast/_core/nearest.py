@@ -31,60 +31,31 @@ VIOLATED = 0.04
 
 
 class Voters(NamedTuple):
-    """Reference points in the kernels.
+    """Reference points in the kernels."""
 
-    Attributes
-    ----------
-    points : ndarray of shape (n, r)
-        U, where the distance is Euclidean.
-    slopes : ndarray of shape (n, s)
-        V, with ``a_lj = v_l − v_j`` in the coordinates of the moves.
-    labels : int ndarray of shape (n,)
-    to_input : ndarray of shape (n_free, s)
-        From coordinates of a move to the inputs.
-    lipschitz : float
-        t with ``‖a_lj‖* ≤ t ‖u_l − u_j‖₂``.
-    """
-
-    points: np.ndarray
-    slopes: np.ndarray
-    labels: np.ndarray
-    to_input: np.ndarray
-    lipschitz: float
+    points: np.ndarray  # (n, r): U, where the distance is Euclidean
+    slopes: np.ndarray  # (n, s): V, with a_lj = v_l − v_j in the coordinates of the moves
+    labels: np.ndarray  # (n,)
+    to_input: np.ndarray  # (n_free, s): from coordinates of a move to the inputs
+    lipschitz: float  # t with ‖a_lj‖* ≤ t ‖u_l − u_j‖₂
 
 
 class Workspace(NamedTuple):
-    """Work space of :func:`nearest_changes`.
+    """Work space of :func:`nearest_changes`."""
 
-    Attributes
-    ----------
-    D, done, targets : ndarrays of shape (n,)
-        Squared distances from the query; which impostors have been handled; points of class y.
-    gaps, near : ndarrays of shape (n_near,)
-        Squared distances and indices of the nearest targets.
-    keys, first : ndarrays of shape (n_first,)
-        The same of the nearest impostors.
-    bounds, kept : ndarrays of shape (n,)
-        Impostors that the screening leaves, with their bounds.
-    rows, levels : ndarrays of shape (n,)
-        Targets j of one program, and ``c_lj``.
-    row, moved : ndarrays of shape (s,)
-        A slope or a direction; a point.
-    """
-
-    D: np.ndarray
-    done: np.ndarray
-    targets: np.ndarray
-    gaps: np.ndarray
-    near: np.ndarray
-    keys: np.ndarray
-    first: np.ndarray
-    bounds: np.ndarray
-    kept: np.ndarray
-    rows: np.ndarray
-    levels: np.ndarray
-    row: np.ndarray
-    moved: np.ndarray
+    D: np.ndarray  # (n,): squared distances from the query
+    done: np.ndarray  # (n,): which impostors have been handled
+    targets: np.ndarray  # (n,): points of class y
+    gaps: np.ndarray  # (n_near,): squared distances of the nearest targets
+    near: np.ndarray  # (n_near,): their indices
+    keys: np.ndarray  # (n_first,): squared distances of the nearest impostors
+    first: np.ndarray  # (n_first,): their indices
+    bounds: np.ndarray  # (n,): bounds of the impostors that the screening leaves
+    kept: np.ndarray  # (n,): these impostors
+    rows: np.ndarray  # (n,): targets j of one program
+    levels: np.ndarray  # (n,): their c_lj
+    row: np.ndarray  # (s,): a slope or a direction
+    moved: np.ndarray  # (s,): a point
 
 
 def empty_workspace(n: int, s: int) -> Workspace:
@@ -102,11 +73,9 @@ def empty_workspace(n: int, s: int) -> Workspace:
 def nearest_changes(
     voters, queries, prediction, rounding, down, up, active, work, most, lower, z, elected, done, start, stop
 ):
-    """``lower[t]`` and ``z[t]`` of the queries ``start … stop − 1``, and ``elected[t]``, the class that wins at them.
-
-    ``rounding`` has sizes and map errors of all queries. ``down`` and ``up`` are None, and the code of the box is not
-    compiled, if nothing confines the moves. The work on each query is about ``most`` besides passes over the points;
-    ``done[t]`` is what it was.
+    """``lower[t]``, ``z[t]`` and the class ``elected[t]`` at it, for the queries ``start … stop − 1``. ``rounding`` has
+    sizes and map errors of all queries; ``down`` and ``up`` are None, and the code of the box is not compiled, without
+    limits. The work ``done[t]`` on each query is about ``most``, besides passes over the points.
     """
     labels, D = voters.labels, work.D
     for t in range(start, stop):
@@ -126,10 +95,9 @@ def nearest_changes(
 
 @inner
 def _nearest_change(voters, u, y, rounding, down, up, active, work, most, best_z):
-    """The certified radius of one query; the move that reaches it goes to ``best_z`` (NaN if none).
-
-    Once the work is ``most``, impostors are bounded by their distance alone, and those that have a program
-    to be solved by single rows (Lemma E3).
+    """The certified radius of one query; the move that reaches it goes to ``best_z`` (NaN if none). Once the work is
+    ``most``, impostors are bounded by their distance alone, and those with a program to solve by single rows (Lemma
+    E3).
     """
     V, labels, lipschitz = voters.slopes, voters.labels, voters.lipschitz
     D, done, targets = work.D, work.done, work.targets
@@ -195,10 +163,9 @@ def _nearest_change(voters, u, y, rounding, down, up, active, work, most, best_z
 
 @inner
 def _out_of_reach(lipschitz, nearest, margin, best):
-    """A squared distance from which on the distance of an impostor alone rules it out, ``ρ_l ≥ best`` (Lemma E3).
-
-    The least d with ``½(d² − d_1²) ≥ t(d + d_1) best + ½κ(S + g best)² + w best``, where d_1 is the distance of the
-    nearest target: a quadratic equation in place of a square root and a division for each impostor.
+    """The least d² with ``½(d² − d_1²) ≥ t(d + d_1) best + ½κ(S + g best)² + w best``, d_1 the distance of the nearest
+    target: farther impostors have ``ρ_l ≥ best`` (Lemma E3). One quadratic equation in place of a square root for each
+    impostor.
     """
     way = lipschitz * best
     within = nearest + 2.0 * (way * np.sqrt(nearest) + margin)
@@ -208,8 +175,7 @@ def _out_of_reach(lipschitz, nearest, margin, best):
 
 @inner(fastmath=FAST)
 def _ruled_out(V, l, near, n_near, D, margin, best):
-    """True if ``c_lj > ‖a_lj‖ best + margin`` for one of the nearest targets, so that ``ρ_l ≥ best`` (Lemma E3).
-
+    """True if ``c_lj > ‖a_lj‖ best + margin`` for one of the nearest targets, so that ``ρ_l ≥ best`` (Lemma E3);
     ``margin`` is that of rounding at moves of size ``best``.
     """
     for i in range(n_near):
@@ -227,9 +193,8 @@ def _ruled_out(V, l, near, n_near, D, margin, best):
 
 @inner
 def _screened(V, lipschitz, l, near, n_near, D, rounding, best):
-    """A lower bound on ``ρ_l`` from single rows: the distance of l alone, then the nearest targets (Lemma E3).
-
-    It is called for every impostor, so it takes arrays: numba counts the references to all arrays of a tuple.
+    """A lower bound on ``ρ_l`` from single rows: the distance of l alone, then the nearest targets (Lemma E3). Called
+    for every impostor, so it takes arrays: numba counts references to all arrays of a tuple.
     """
     bound, nearest = 0.0, D[near[0]]
     if D[l] > nearest:

@@ -75,7 +75,7 @@ def contains(items, count, item):
 
 @inner
 def winner(labels, nearest, count, tally, lowest_wins):
-    """The class that wins among ``nearest[:count]`` (sorted, nearest first); ``tally`` is room for the votes."""
+    """The class that wins among ``nearest[:count]`` (sorted, nearest first); ``tally`` is work space for the votes."""
     most = ZERO
     for c in range(tally.size):
         tally[c] = 0
@@ -97,9 +97,8 @@ def winner(labels, nearest, count, tally, lowest_wins):
 
 @entry
 def vote_rows(U, labels, queries, lowest_wins, keys, nearest, tally, D, out):
-    """``out[q]``: the class elected at ``queries[q]``, distances ``Σ (u − u_j)²`` in float64.
-
-    Work space: ``keys`` and ``nearest`` (k,), ``tally`` (n_classes,) and ``D`` (n,).
+    """``out[q]``: the class elected at ``queries[q]``, distances ``Σ (u − u_j)²`` in float64. Work space: ``keys`` and
+    ``nearest`` (k,), ``tally`` (n_classes,), ``D`` (n,).
     """
     for q in range(queries.shape[0]):
         squared_distances(U, queries[q], D)
@@ -114,58 +113,33 @@ _REFRESH = 16  # impostors between two updates of the bound
 
 
 class VoteRule(NamedTuple):
-    """The rule of a vote, and the measure of moves.
-
-    Attributes
-    ----------
-    k, n_classes : int
-    norm_code : int
-        Dual length of a slope; see :mod:`~holdfast._core.halfspace`.
-    lipschitz : float
-        t with ``‖a_lj‖* ≤ t ‖u_l − u_j‖₂``.
-    """
+    """The rule of a vote, and the measure of moves."""
 
     k: int
     n_classes: int
-    norm_code: int
-    lipschitz: float
+    norm_code: int  # dual length of a slope, as in holdfast._core.halfspace
+    lipschitz: float  # t with ‖a_lj‖* ≤ t ‖u_l − u_j‖₂
 
 
 class Impostors(NamedTuple):
-    """The impostors found so far with their ``E_l^(q)``, and work space.
+    """The impostors found so far with their ``E_l^(q)``, and work space."""
 
-    Attributes
-    ----------
-    indices : int ndarray of shape (n,)
-    E : ndarray of shape (n, Q)
-    near, targets : ndarrays of shape (n_near,)
-        Squared distances and indices of the nearest targets.
-    keys, first : ndarrays of shape (n_first,)
-        The same of the nearest impostors.
-    present : bool ndarray of shape (n_classes,)
-    by_class, overall, filled : ndarrays of shapes (n_classes, k), (k,) and (n_classes,)
-        The smallest E, and how many there are.
-    row : ndarray of shape (s,)
-    done : int ndarray of shape (1,)
-        The work on the last query, besides passes over the points.
-    """
-
-    indices: np.ndarray
-    E: np.ndarray
-    near: np.ndarray
-    targets: np.ndarray
-    keys: np.ndarray
-    first: np.ndarray
-    present: np.ndarray
-    by_class: np.ndarray
-    overall: np.ndarray
-    filled: np.ndarray
-    row: np.ndarray
-    done: np.ndarray
+    indices: np.ndarray  # (n,)
+    E: np.ndarray  # (n, Q)
+    near: np.ndarray  # (n_near,): squared distances of the nearest targets
+    targets: np.ndarray  # (n_near,): their indices
+    keys: np.ndarray  # (n_first,): squared distances of the nearest impostors
+    first: np.ndarray  # (n_first,): their indices
+    present: np.ndarray  # (n_classes,): bool
+    by_class: np.ndarray  # (n_classes, k): the smallest E of each class
+    overall: np.ndarray  # (k,): the smallest E of all
+    filled: np.ndarray  # (n_classes,): how many there are
+    row: np.ndarray  # (s,)
+    done: np.ndarray  # (1,): the work on the last query, besides passes over the points
 
 
 def empty_impostors(n: int, s: int, rule: VoteRule) -> Impostors:
-    """Room for n impostors, with slopes of s coordinates."""
+    """Empty lists for n impostors, with slopes of s coordinates."""
     k, Q, C = rule.k, rule.k // 2 + 1, rule.n_classes
     n_near, n_first = max(_TARGETS, 2 * Q), max(2 * k, _REFRESH)
     return Impostors(
@@ -182,12 +156,9 @@ def order_bounds(
     points, V, labels, rule, queries, prediction, rounding, down, up, reach, D, work, horizon, most, lower, count,
     start, stop,
 ):  # fmt: skip
-    """``lower[t]``, the bound of the queries ``start … stop − 1``, and ``count[t]``, how many l are live.
-
-    The work on each is about ``most`` besides passes over the points; ``work.done`` is that on the last.
-
-    ``rounding`` has sizes and map errors of all queries. ``down`` and ``up`` are None, and the code of the box is not
-    compiled, if nothing confines the moves. D is work space of shape (n,).
+    """``lower[t]``, the bound of the queries ``start … stop − 1``, and ``count[t]``, how many l are live. ``down`` and
+    ``up`` are None, and the code of the box is not compiled, without limits; D (n,) is work space. The work on each is
+    about ``most`` besides passes over the points, ``work.done`` that on the last.
     """
     for t in range(start, stop):
         squared_distances(points, queries[t], D)
@@ -280,9 +251,8 @@ def _live_impostors(V, labels, rule, y, rounding, down, up, reach, D, horizon, m
 
 @inner
 def _largest_distances(V, norm_code, l, targets, n_targets, D, rounding, down, up, reach, limit, a, largest):
-    """The Q largest ``ε_lj``, largest first, missing ones 0; stops as soon as all Q reach the limit.
-
-    Returns how many j were tried, and at least 1; negative if all Q reach the limit.
+    """The Q largest ``ε_lj``, largest first, missing ones 0; stops as soon as all Q reach the limit. Returns how many j
+    were tried, at least 1; negative if all Q reach the limit.
     """
     Q, filled, tried = largest.size, ZERO, ZERO
     nothing = slack(rounding, 0.0)
@@ -339,8 +309,7 @@ _HALVINGS = 45  # of a segment: below the rounding of its length
 
 @entry
 def first_change(P, labels, U, E, voters, codes, k, n_classes, lowest_wins, out):
-    """The least t found at which the vote among a row's voters is not for its code; NaN if at 1 it still is.
-
+    """The least t found at which a row's voters elect another class than its code; NaN if at 1 they still elect it.
     Voters are sorted by index; one that is named twice votes once.
     """
     m, width = voters.shape

@@ -39,7 +39,7 @@ from holdfast._core.order import contains, insert, winner
 # as many votes as class c.
 AGAINST_Y, AGAINST_OTHERS = 1, 2
 
-# A kind of piece: one way for class c to overtake y.
+# A kind of piece: a case in which class c overtakes y.
 KIND = np.dtype(
     [
         ("winner", np.int64),  # class c; -1: any other classes
@@ -54,98 +54,56 @@ KIND = np.dtype(
 
 
 class Query(NamedTuple):
-    """One query and the points in its reach.
+    """One query and the n points in its reach."""
 
-    Attributes
-    ----------
-    points, slopes, squared, labels : ndarrays of shapes (n, r), (n, s), (n,), (n,)
-        U, V, squared distances and class codes of the points in reach.
-    targets : int ndarray
-        Points of class y.
-    live : int ndarray of shape (n_live,)
-        Points that may become members.
-    E : ndarray of shape (n_live, Q)
-    order : int ndarray of shape (Q, n_live)
-        ``live`` by growing ``E[:, q]``.
-    u, to_input : ndarrays
-    down, up : ndarrays or None
-        The box; None, and its code is not compiled, if nothing confines the move.
-    relations, least, relation_sizes : ndarrays of shapes (n_relations, s), (n_relations,) and (n_relations,)
-        ``relations · z ≥ least``, and the lengths of these rows; not used if there is no box.
-    ball : int or None
-        Which dual length a slope has, if the coordinates are ``z = (σδ, T)``; see
-        :mod:`~holdfast._core.active_set`.
-    sigma : float
-    y, k, n_classes : int
-    lowest_wins : bool
-        Whether equal votes go to the lowest code, and not to the class of the nearest.
-    rounding : Rounding
-    """
-
-    points: np.ndarray
-    slopes: np.ndarray
-    squared: np.ndarray
-    labels: np.ndarray
-    targets: np.ndarray
-    live: np.ndarray
-    E: np.ndarray
-    order: np.ndarray
+    points: np.ndarray  # (n, r): U
+    slopes: np.ndarray  # (n, s): V
+    squared: np.ndarray  # (n,): squared distances
+    labels: np.ndarray  # (n,): class codes
+    targets: np.ndarray  # points of class y
+    live: np.ndarray  # (n_live,): points that may become members
+    E: np.ndarray  # (n_live, Q)
+    order: np.ndarray  # (Q, n_live): live by growing E[:, q]
     u: np.ndarray
     to_input: np.ndarray
-    down: np.ndarray | None
+    down: np.ndarray | None  # the box; None, and its code is not compiled, if nothing confines the move
     up: np.ndarray | None
-    relations: np.ndarray
-    least: np.ndarray
-    relation_sizes: np.ndarray
-    ball: int | None
+    relations: np.ndarray  # (n_relations, s): relations · z ≥ least; not used without a box
+    least: np.ndarray  # (n_relations,)
+    relation_sizes: np.ndarray  # (n_relations,): the lengths of these rows
+    ball: int | None  # which dual length a slope has, if the coordinates are (σδ, T); see active_set
     sigma: float
     y: int
     k: int
     n_classes: int
-    lowest_wins: bool
+    lowest_wins: bool  # equal votes go to the lowest code, else to the class of the nearest
     rounding: Rounding
 
 
 class Scratch(NamedTuple):
-    """Work space of a search; only phi is passed on from one kernel to the next.
+    """Work space of a search; only phi is passed on from one kernel to the next."""
 
-    Attributes
-    ----------
-    phi : ndarray of shape (n,)
-        ``φ_p`` of the points in reach.
-    row, moved : ndarrays of shape (s,)
-        A slope or a direction; a point.
-    keys, nearest, tally : ndarrays of shapes (k,), (k,) and (n_classes,)
-        For a vote.
-    near, near_targets : ndarrays of shape (look,)
-        φ and index of the targets nearest after the move.
-    violations, worst, reaches : ndarrays of shapes (Q + 1,), (Q + 1,) and (Q,)
-        Targets by falling violation; the longest moves that rows of one point ask for.
-    fewest : ndarray of shape (k,)
-        The least bounds of new members.
-    """
-
-    phi: np.ndarray
-    row: np.ndarray
-    moved: np.ndarray
-    keys: np.ndarray
-    nearest: np.ndarray
-    tally: np.ndarray
-    near: np.ndarray
-    near_targets: np.ndarray
-    violations: np.ndarray
-    worst: np.ndarray
-    reaches: np.ndarray
-    fewest: np.ndarray
+    phi: np.ndarray  # (n,): φ_p of the points in reach
+    row: np.ndarray  # (s,): a slope or a direction
+    moved: np.ndarray  # (s,): a point
+    keys: np.ndarray  # (k,): for a vote, as are nearest and tally
+    nearest: np.ndarray  # (k,)
+    tally: np.ndarray  # (n_classes,)
+    near: np.ndarray  # (n_targets,): φ of the targets nearest after the move
+    near_targets: np.ndarray  # (n_targets,): their indices
+    violations: np.ndarray  # (Q + 1,): the largest violations of targets, falling
+    worst: np.ndarray  # (Q + 1,): these targets
+    reaches: np.ndarray  # (Q,): the longest moves that rows of one point ask for
+    fewest: np.ndarray  # (k,): the least bounds of new members
 
 
-def empty_scratch(query: Query, look: int) -> Scratch:
+def empty_scratch(query: Query, n_targets: int) -> Scratch:
     """Work space for one query."""
     (n, s), Q = query.slopes.shape, query.k // 2 + 1
     return Scratch(
         phi=np.empty(n), row=np.empty(s), moved=np.empty(s),
         keys=np.empty(query.k), nearest=np.empty(query.k, np.int64), tally=np.empty(query.n_classes, np.int64),
-        near=np.empty(look), near_targets=np.empty(look, np.int64),
+        near=np.empty(n_targets), near_targets=np.empty(n_targets, np.int64),
         violations=np.empty(Q + 1), worst=np.empty(Q + 1, np.int64), reaches=np.empty(Q), fewest=np.empty(query.k),
     )  # fmt: skip
 
@@ -175,33 +133,23 @@ _STATUS = np.dtype(
         ("heap_size", np.int64),
         ("n_free", np.int64),
         ("next_slot", np.int64),  # to solve next; -1: the first of the heap
-        ("overflow", np.int64),  # 1 if a node was closed for want of room
+        ("overflow", np.int64),  # 1 if a node was closed because an array was full
     ]
 )
 
 
 class Tree(NamedTuple):
-    """Arrays over node slots, the heap of slots by bound, and the numbers that change.
+    """Arrays over node slots, the heap of slots by bound, and the numbers that change."""
 
-    Attributes
-    ----------
-    nodes : record ndarray of shape (capacity,)
-    members, excused, required : int ndarrays of shapes (capacity, k), (capacity, Q), (capacity, MAX_REQUIRED)
-    rows, multipliers : ndarrays of shapes (capacity, MAX_ROWS, 2) and (capacity, MAX_ROWS)
-        Active rows (pairs of points, or a side of the box) of the node's relaxation.
-    heap, free : int ndarrays of shape (capacity,)
-    status : record ndarray of shape (1,)
-    """
-
-    nodes: np.ndarray
-    members: np.ndarray
-    excused: np.ndarray
-    required: np.ndarray
-    rows: np.ndarray
-    multipliers: np.ndarray
-    heap: np.ndarray
-    free: np.ndarray
-    status: np.ndarray
+    nodes: np.ndarray  # (capacity,): records
+    members: np.ndarray  # (capacity, k)
+    excused: np.ndarray  # (capacity, Q)
+    required: np.ndarray  # (capacity, MAX_REQUIRED)
+    rows: np.ndarray  # (capacity, MAX_ROWS, 2): active rows, pairs of points or a side of the box
+    multipliers: np.ndarray  # (capacity, MAX_ROWS)
+    heap: np.ndarray  # (capacity,)
+    free: np.ndarray  # (capacity,)
+    status: np.ndarray  # (1,): a record
 
 
 def empty_tree(capacity: int, k: int, s: int) -> Tree:
@@ -223,15 +171,18 @@ def empty_tree(capacity: int, k: int, s: int) -> Tree:
     )
 
 
+# -- the heap of nodes ------------------------------------------------------------------------------
+
+
 @inner
-def close_at(status, bound):
+def record_closed(status, bound):
     """Record that a part of the search was closed at this bound."""
     if bound < status.closed:
         status.closed = bound
 
 
 @inner
-def needed(status):
+def pruning_bound(status):
     """The bound at which a node is closed: the best witness, less a hair, or the horizon."""
     best, horizon = status.best * CLOSE, status.horizon
     return best if best < horizon else horizon
@@ -284,14 +235,14 @@ def release(free, status, slot):
 
 @inner
 def new_child(tree, parent, bound):
-    """A copy of a node with its own bound; -1, and the bound on record, if it is closed at once or there is no room."""
+    """A copy of a node with its own bound; -1, its bound recorded, if it is closed at once or the arrays are full."""
     status = tree.status[0]
     n_free = status.n_free
-    if bound >= needed(status):
-        close_at(status, bound)
+    if bound >= pruning_bound(status):
+        record_closed(status, bound)
         return NONE
     if n_free == 0:
-        close_at(status, bound)
+        record_closed(status, bound)
         status.overflow = 1
         return NONE
     status.n_free = n_free - 1
@@ -333,6 +284,8 @@ def schedule(nodes, heap, status, least):
         else:
             push(nodes, heap, status, least)
 
+
+# -- the relaxation of a node -----------------------------------------------------------------------
 
 # In place of a point in the tag of a row: the upper or the lower side of the box, a relation.
 UPPER_SIDE, LOWER_SIDE, RELATION = np.int64(-1), np.int64(-2), np.int64(-3)
@@ -404,9 +357,8 @@ def farthest(phi, members, count):
 
 @inner
 def relaxation(tree, slot, active, query, kind, scratch, most, down, up, ball):
-    """Solve for all the rows that the node's decisions imply. Its certified bound; -1 if the node is closed.
-
-    It is also closed, at the bound so far, once the work is ``most``.
+    """Solve for all the rows that the node's decisions imply. Its certified bound; -1 if the node is closed, which it
+    also is, at the bound so far, once the work is ``most``.
     """
     points, slopes, squared, u = query.points, query.slopes, query.squared, query.u
     rounding, z, phi, a = query.rounding, active.z, scratch.phi, scratch.row
@@ -449,16 +401,15 @@ def relaxation(tree, slot, active, query, kind, scratch, most, down, up, ball):
             break
         if ball is not None:
             point_beyond(active, 0.0, z)  # Σλa has lost digits, about 1/σ²; no bound rests on z here
-    close_at(status, bound)
+    record_closed(status, bound)
     return -1.0
 
 
 @inner
 def _violated_limit(query, z, down, up, ball, a):
-    """A side of the box or a relation that z violates: its tag and level, the row into ``a``.
-
-    A side counts as violated only beyond what rounding may add to a move of this length, or a side that holds would
-    join again and again; in coordinates ``(σδ, T)`` the tolerance is that of the facets of the ball.
+    """A side of the box or a relation that z violates: its tag and level, the row into ``a``. A side counts as violated
+    only beyond what rounding may add to such a move (in coordinates ``(σδ, T)`` as for facets), or it would join again
+    and again.
     """
     spare = ROUNDED * length(z) if ball is None else PASSED * lifted_length(z, ball, query.sigma)
     side, j = violated_side(query.to_input, z, down, up, spare)
@@ -516,6 +467,9 @@ def _most_violated(tree, slot, query, kind, phi, gap):
     return b, j
 
 
+# -- witnesses --------------------------------------------------------------------------------------
+
+
 @inner
 def _votes(labels, members, n_members, c):
     """How many members are of class c."""
@@ -526,8 +480,8 @@ def _votes(labels, members, n_members, c):
 
 
 @inner
-def _loses(query, kind, scratch, moved, down, up, ball):
-    """True if the vote after a move is lost as the kind asks, and no limit is broken."""
+def _vote_changes(query, kind, scratch, moved, down, up, ball):
+    """True if the vote changes after a move as the kind says, and no limit is broken."""
     phi, keys, nearest = scratch.phi, scratch.keys, scratch.nearest
     if up is not None:
         clip_to_box(query.to_input, moved, down, up)
@@ -544,14 +498,14 @@ def _loses(query, kind, scratch, moved, down, up, ball):
 
 @inner
 def stretched_witness(active, query, kind, scratch, size, best_z, down, up, ball):
-    """True if the vote is lost in the direction of z at the longer length ``size``; the move to ``best_z``."""
+    """True if the vote changes in the direction of z at the longer length ``size``; the move to ``best_z``."""
     z, moved = active.z, scratch.moved
     own = length(z) if ball is None else lifted_length(z, ball, query.sigma)
     if not 0.0 < own < size:
         return False
     scale(size / own, z, moved)
     active.work[0] += scratch.phi.size * dot_work(z.size)
-    if not _loses(query, kind, scratch, moved, down, up, ball):
+    if not _vote_changes(query, kind, scratch, moved, down, up, ball):
         return False
     for t in range(z.size):
         best_z[t] = moved[t]
@@ -566,7 +520,7 @@ def witness(active, query, kind, scratch, pushes, best, best_z, down, up, ball):
     for _ in range(pushes):  # twentyfold pushes; whatever they reach is checked by the vote
         active.work[0] += scratch.phi.size * dot_work(z.size)
         point_beyond(active, step, moved)
-        if _loses(query, kind, scratch, moved, down, up, ball):
+        if _vote_changes(query, kind, scratch, moved, down, up, ball):
             size = length(moved) if ball is None else lifted_length(moved, ball, query.sigma)
             if size < best:
                 for t in range(z.size):
@@ -576,11 +530,13 @@ def witness(active, query, kind, scratch, pushes, best, best_z, down, up, ball):
     return np.inf
 
 
+# -- bounds of children -----------------------------------------------------------------------------
+
+
 @inner
 def length_with_row(query, phi, b, j, size, along, within, ball):
-    """A lower bound on moves w up to ``within`` with ``w·ẑ ≥ along`` and the row ``φ_b ≤ φ_j``; 0 if z may meet it.
-
-    Lemma T3, with ``‖z‖ = size``. For L1 and L∞ it is the distance of z from the row: what to branch on, not a bound.
+    """A lower bound on moves w up to ``within`` with ``w·ẑ ≥ along`` and the row ``φ_b ≤ φ_j``, ``‖z‖ = size``; 0 if z
+    may meet it (Lemma T3). For L1 and L∞ the distance of z from the row: what to branch on, not a bound.
     """
     rounding, squared = query.rounding, query.squared
     spare = slack_within(rounding, within)

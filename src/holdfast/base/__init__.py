@@ -1,1 +1,1 @@
-"""What every floor stands on: blocks of work, checks of inputs, files, text."""
+"""What every folder uses: blocks of work, checks of inputs, files, text."""

@@ -28,11 +28,11 @@ class Affine:
     absolute : ndarray of shape (n_out, n_in)
         ``|W|`` of one step, ``|W_2| |W_1|`` of two: products that cancel in W still round (Lemma F2).
     cancellation : ndarray of shape (n_out,)
-        Magnitude of the constants that cancel on the way (means, centres) in each coordinate of z.
+        Magnitude of the constants that cancel (means, centres) in each coordinate of z.
     n_steps : int
         Steps that were composed.
     n_terms : int
-        Terms of the longest sum on the way; rounding grows with it (Lemma F1).
+        Terms of the longest sum; rounding grows with it (Lemma F1).
     """
 
     W: np.ndarray
@@ -60,9 +60,8 @@ class Affine:
         return float(np.linalg.norm(self.cancellation))
 
     def __call__(self, X: np.ndarray, fixed: bool = False) -> np.ndarray:
-        """The images of rows; of a block of queries each alone, so that it does not depend on the others.
-
-        ``fixed`` says that these are the rows of a model, which are always the same: they are mapped together.
+        """The images of rows; each query of a block is mapped alone, so that it does not depend on the others.
+        ``fixed``: these are the rows of a model, which are always the same, and are mapped together.
         """
         return self.linear_part(X, fixed) + self.w0
 
@@ -125,20 +124,17 @@ def affine_of(step, n_in: int) -> Affine:
 
 
 def _checked(step, map_: Affine, n_in: int) -> Affine:
-    """The map, if the step's own ``transform`` agrees with it; else the step is refused.
-
-    Rows of several scales around the origin, in units in which every input moves the output by about 1, must agree
-    up to rounding (Lemma F1): a step that clips, centres, computes in single precision or is another map by 1e-10
-    does not. A step of a known type is checked once for each of its fitted states.
+    """The map, if the step's own ``transform`` agrees with it up to rounding (Lemma F1) on rows of several scales
+    around the origin, in units in which every input moves the output by about 1; else the step is refused.
     """
     if map_.W.shape[1] != n_in:
         raise ValueError(f"{type(step).__name__} takes {map_.W.shape[1]} features, but is given {n_in}.")
     digest = fingerprint(step) if type(step) in READERS else None
     if digest in _PASSED:
         return map_
-    reach = np.maximum.reduce(map_.absolute, axis=0, initial=0.0)
+    largest = np.maximum.reduce(map_.absolute, axis=0, initial=0.0)
     with np.errstate(over="ignore"):
-        unit = np.divide(1.0, reach, out=np.ones(n_in), where=reach > 0) * (1.0 + map_.scale)
+        unit = np.divide(1.0, largest, out=np.ones(n_in), where=largest > 0) * (1.0 + map_.scale)
     at = np.arange(n_in)
     pattern = np.stack([3.0 * at / max(n_in - 1, 1) - 1.0, np.cos(at)])
     probe = np.zeros((3 + 2 * len(_SIZES), n_in))

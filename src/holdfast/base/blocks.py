@@ -26,14 +26,9 @@ def add(u: tuple, v: tuple) -> tuple:
 
 
 def tree_sum(parts: Sequence, add: Callable = add):
-    """Add neighbours in pairs, then the sums in pairs, and so on: pairwise summation.
+    """Pairwise summation: add neighbours in pairs, then the sums in pairs, and so on. Each group of 2^s neighbours is
+    summed by itself, so a worker that holds one can sum it alone, and the total has the same bits.
 
-    Each group of 2^s neighbours, counted from the start, is summed by itself before it is added to others. So a
-    worker that holds one such group can sum it alone, and the total has the same bits as if one process had summed
-    everything.
-
-    Examples
-    --------
     >>> tree_sum(["a", "b", "c", "d", "e"], lambda u, v: f"({u}+{v})")
     '(((a+b)+(c+d))+e)'
     """
@@ -76,28 +71,17 @@ def round_to_bits(x: np.ndarray, bits: int = 24) -> np.ndarray:
 
 
 def product_by_rows(A: np.ndarray, B: np.ndarray) -> np.ndarray:
-    """``A Bᵀ``, in which a row of A gives the same bits whatever rows are beside it.
+    """``A Bᵀ``, in which a row of A gives the same bits whatever rows are beside it; BLAS sums in an order that depends
+    on their number. Takes about four times as long.
 
-    A matrix product of BLAS sums in an order that depends on the number of rows. This one takes about four times as
-    long, which is little where A is a block of queries.
-
-    Parameters
-    ----------
-    A : ndarray of shape (m, d)
-    B : ndarray of shape (r, d)
-
-    Returns
-    -------
-    ndarray of shape (m, r)
-
-    Examples
-    --------
     >>> A, B = np.linspace(0.0, 1.0, 35).reshape(5, 7), np.linspace(1.0, 2.0, 21).reshape(3, 7)
     >>> bool((product_by_rows(A, B)[2:3] == product_by_rows(A[2:3], B)).all())
     True
     """
     return np.einsum("mi,ri->mr", np.ascontiguousarray(A), np.ascontiguousarray(B))
 
+
+# -- blocks and threads -----------------------------------------------------------------------------
 
 Block = TypeVar("Block")
 Result = TypeVar("Result")
@@ -108,17 +92,15 @@ _MIN_WORK, _MAX_BLOCKS = 100_000, 16
 
 
 def n_threads(n_jobs: int | None) -> int:
-    """Number of threads that ``n_jobs`` stands for.
-
-    ``None`` is numba's own setting (``NUMBA_NUM_THREADS``, by default the processors this process may
-    use; joblib lowers it inside its workers), ``-1`` is every processor.
+    """Number of threads for ``n_jobs``: None is numba's setting (``NUMBA_NUM_THREADS``, by default the processors that
+    this process may use; joblib lowers it inside its workers), ``-1`` every processor.
     """
     if n_jobs is None:
         return int(numba.config.NUMBA_NUM_THREADS)  # reading the setting does not start numba's threads
     return int(joblib.effective_n_jobs(n_jobs))
 
 
-def pieces(nanoseconds: float) -> int:
+def count_blocks(nanoseconds: float) -> int:
     """Number of blocks to cut work of this length into; it does not depend on the number of threads."""
     return int(min(max(nanoseconds / _MIN_WORK, 1), _MAX_BLOCKS))
 
@@ -130,9 +112,8 @@ def blocks(n: int, count: int) -> list[slice]:
 
 
 def balanced(work: np.ndarray, count: int) -> list[slice]:
-    """Cut ``range(n)`` into at most ``count`` slices of nearly equal work.
-
-    ``work`` has n + 1 entries: ``work[r]`` is the work of the rows before r.
+    """Cut ``range(n)`` into at most ``count`` slices of nearly equal work; ``work[r]``, of n + 1, is that of the rows
+    before r.
     """
     edges = np.searchsorted(work, np.linspace(0, work[-1], count + 1)[1:-1])
     edges = np.unique([0, *edges, len(work) - 1]).tolist()
@@ -140,13 +121,9 @@ def balanced(work: np.ndarray, count: int) -> list[slice]:
 
 
 def map_blocks(task: Callable[[Block], Result], parts: Sequence[Block], n_jobs: int | None) -> list[Result]:
-    """``[task(part) for part in parts]``, over up to ``n_jobs`` threads that exist for this call only.
+    """``[task(part) for part in parts]`` over up to ``n_jobs`` threads that exist for this call only; the first error
+    is raised. Tasks run at the same time only if they release the GIL.
 
-    The results are in the order of the parts; the first error of a task is raised. A task must release
-    the GIL for the threads to run at the same time. Code that maps many times keeps a :class:`Workers` instead.
-
-    Examples
-    --------
     >>> map_blocks(lambda part: part.stop - part.start, blocks(10, 3), n_jobs=2)
     [3, 3, 4]
     """
@@ -155,12 +132,8 @@ def map_blocks(task: Callable[[Block], Result], parts: Sequence[Block], n_jobs: 
 
 
 class Workers:
-    """A few threads that apply a task to blocks of rows; a thread takes the next block when it is free.
-
-    Parameters
-    ----------
-    threads : int
-        Number of threads, the calling one included.
+    """A few threads, the calling one included, that apply a task to blocks of rows; each takes the next block when it
+    is free.
     """
 
     def __init__(self, threads: int = 1):
@@ -222,12 +195,13 @@ def _serve(jobs: SimpleQueue) -> None:
         job()
 
 
-class _BlasLimit:
-    """A counter of the fits under way: the first limits BLAS to one thread, the last restores the old limit.
+# -- one thread of BLAS -----------------------------------------------------------------------------
 
-    The limit belongs to the process, so two fits in two threads would otherwise restore each other's
-    limit instead of the user's. Some BLAS libraries accept a new limit only from the thread that set the
-    last one, and the last fit to end need not be the first that began: one extra thread sets and restores.
+
+class _BlasLimit:
+    """A counter of the fits under way: the first limits BLAS to one thread, the last restores the process's old limit.
+    One extra thread does both, because some BLAS libraries accept a new limit only from the thread that set the last
+    one.
     """
 
     def __init__(self) -> None:

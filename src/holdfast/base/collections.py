@@ -44,9 +44,8 @@ def by_blocks(method: Callable) -> Callable:
 
 
 def certified_by_blocks(join: Callable[[list], Any]) -> Callable[[Callable], Callable]:
-    """Decorate ``certify(model, X, y, ...)``: a collection is certified block by block, on one thread each.
-
-    ``join`` makes one certificate of a list of certificates.
+    """Decorate ``certify(model, X, y, ...)``: a collection is certified block by block, on one thread each, and
+    ``join`` makes one certificate of the list.
     """
 
     def decorate(certify: Callable) -> Callable:

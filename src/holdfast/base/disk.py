@@ -20,18 +20,9 @@ except ImportError:  # Windows, which does not delete a file that is open
 
 @contextmanager
 def written_atomically(path) -> Iterator[IO[bytes]]:
-    """Open a temporary file that replaces ``path`` at the end; after an error nothing is left of it.
+    """Open a temporary file beside ``path`` that is flushed and renamed to it at the end: ``path`` holds the old
+    content or all of the new. What a killed process left there is deleted by the next one that writes to it.
 
-    It is made beside ``path``, flushed to the disk, and then renamed: ``path`` holds either the old content or
-    all of the new, even if the process is killed. What a killed process left beside ``path`` is deleted by the
-    next one that writes to it.
-
-    Parameters
-    ----------
-    path : str or path
-
-    Examples
-    --------
     >>> import tempfile, pathlib
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = pathlib.Path(folder) / "a.txt"
@@ -101,9 +92,8 @@ def _delete_leftovers(path: Path) -> None:
 
 
 def array_size(member: IO[bytes]) -> tuple[tuple[int, ...], np.dtype, int]:
-    """Shape, dtype and bytes of the ``.npy`` file that starts here, from its header alone.
-
-    Raises ``ValueError`` if it is not an array, or an array of Python objects (a pickle).
+    """Shape, dtype and bytes of the ``.npy`` file that starts here, from its header alone; ``ValueError`` if it is not
+    an array, or an array of Python objects (a pickle).
     """
     version = np.lib.format.read_magic(member)
     if version == (1, 0):

@@ -14,15 +14,8 @@ _PLAIN = (bool, int, float, complex, str, bytes, type(None), np.generic, type)
 
 
 def fingerprint(estimator) -> bytes | None:
-    """The digest of the type and the attributes of an object; None if an attribute cannot be digested.
-
-    Only scikit-learn's own types have one: a class of the user may be redefined under the same name, and then do
-    something else with the same attributes. Functions of the class that decide an answer count by identity: one that
-    was replaced since gives another digest.
-
-    Arrays count with their type, shape and bytes, so an array that was written into gives another digest; search trees
-    with their arrays and their metric. Objects of which more would have to be known (functions, generators, other
-    estimators) have none.
+    """The digest of the type and the attributes of an object of scikit-learn's own types, arrays with their bytes, the
+    class's functions that decide an answer by identity; None for other types and where an attribute cannot be digested.
     """
     if not type(estimator).__module__.startswith("sklearn."):
         return None
@@ -37,7 +30,7 @@ class _Content:
 
     def __init__(self) -> None:
         self.words: list[str] = []
-        self._arrays: dict[tuple, np.ndarray] = {}  # by place in memory: a tree often has the array of its owner
+        self._arrays: dict[tuple, np.ndarray] = {}  # by address: a tree often has the array of its owner
 
     def add(self, value) -> bool:
         """Add a value; False if that cannot be done."""
@@ -62,9 +55,10 @@ class _Content:
         self.words.append(f"{value.dtype.str}{value.shape}")
         if value.dtype.hasobject:
             return self.add(value.tolist())
-        place = (value.__array_interface__["data"][0], value.dtype.str, value.shape, value.strides)
-        self.words.append(f"array {list(self._arrays).index(place) if place in self._arrays else len(self._arrays)};")
-        self._arrays[place] = value
+        address = (value.__array_interface__["data"][0], value.dtype.str, value.shape, value.strides)
+        known = list(self._arrays)
+        self.words.append(f"array {known.index(address) if address in known else len(known)};")
+        self._arrays[address] = value
         return True
 
     def digest(self) -> bytes:

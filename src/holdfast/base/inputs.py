@@ -10,19 +10,8 @@ import numpy as np
 
 
 def with_names(rows, estimator):
-    """The rows as a data frame with the estimator's ``feature_names_in_``; unchanged if it has none.
-
-    scikit-learn warns when a model that was fitted on named columns is given a bare array.
-
-    Parameters
-    ----------
-    rows : ndarray or data frame of shape (n_rows, n_features)
-        A data frame stays as it is.
-    estimator : fitted estimator
-
-    Returns
-    -------
-    ndarray or pandas data frame
+    """The rows as a data frame with the estimator's ``feature_names_in_``, without which scikit-learn warns; unchanged
+    if it has none, or if they are a data frame.
     """
     names = getattr(estimator, "feature_names_in_", None)
     if names is None or hasattr(rows, "columns"):
@@ -38,9 +27,8 @@ def as_pandas(X):
 
 
 def plain_labels(y):
-    """Labels of pandas' nullable types as numpy has them: whole numbers stay whole, and True and False stay so.
-
-    scikit-learn makes floats of them. Anything else, and labels with gaps, is returned as it is.
+    """Labels of pandas' nullable types as numpy has them, whole numbers and True and False included (scikit-learn makes
+    floats of them); anything else, and labels with gaps, is returned as it is.
     """
     kind = getattr(getattr(y, "dtype", None), "numpy_dtype", None)
     if kind is None or kind.kind not in "biu" or y.isna().any():
@@ -49,9 +37,8 @@ def plain_labels(y):
 
 
 def precisions(rows) -> list[str]:
-    """Names of the kinds of floating-point numbers in a table, such as ``float32``: of every column of a frame.
-
-    Lists are looked at as numpy reads them: a list of rows in single precision is in single precision.
+    """Names of the kinds of floating-point numbers in a table, such as ``float32``: of every column of a frame, of a
+    list as numpy reads it.
     """
     if hasattr(rows, "dtypes"):
         kinds = list(rows.dtypes)
@@ -65,27 +52,25 @@ _ARROW = {"halffloat[pyarrow]": "float16", "float[pyarrow]": "float32", "double[
 
 
 def class_codes(labels, classes) -> tuple[np.ndarray, list]:
-    """The place of each label among the classes, −1 for none; and the labels that are none of them, each once.
-
-    A label that is written as a class is that class. Else numbers are compared by value, also where they are words or
-    true and false: 1, 1.0, True and "1" are one label, but "01" is another. A value that two classes share ("1" and
-    "1.0") belongs to neither.
+    """The index of each label among the classes, −1 for none; and the labels that are not among them, each once. A
+    label is the class that is written like it, else numbers are compared by value (1, 1.0, True and "1" are one label,
+    "01" another); a value that two classes share ("1" and "1.0") belongs to neither.
     """
     written = {str(_plain(label)): code for code, label in enumerate(classes)}
     by_value: dict[str, int] = {}
     for code, label in enumerate(classes):
         by_value[_value(label)] = -1 if _value(label) in by_value else code
     found: dict[str, int] = {}
-    strange = {}
+    unknown = {}
     codes = np.empty(len(labels), dtype=np.int64)
     for i, label in enumerate(labels):
         word = str(_plain(label))
         if word not in found:
             found[word] = written.get(word, by_value.get(_value(label), -1))
             if found[word] < 0:
-                strange[word] = _plain(label)
+                unknown[word] = _plain(label)
         codes[i] = found[word]
-    return codes, list(strange.values())
+    return codes, list(unknown.values())
 
 
 def _plain(label):
@@ -93,7 +78,7 @@ def _plain(label):
 
 
 def _value(label) -> str:
-    """The number that a label is, or is written as, in one way for each value; other words as they are."""
+    """The number that a label is, or is written as, written alike for equal values; other words as they are."""
     label = _plain(label)
     if isinstance(label, int):  # True and False are 1 and 0
         return str(int(label))
@@ -106,7 +91,9 @@ def _value(label) -> str:
     return str(int(number)) if number.is_integer() else repr(number)
 
 
-_TRUSTED = ("sklearn", "holdfast", "imblearn")  # whose pipelines and searches hand rows on, and answers back
+# -- whose functions decide an answer ---------------------------------------------------------------
+
+_TRUSTED = ("sklearn", "holdfast", "imblearn")  # whose pipelines and searches only pass rows and answers on
 # What decides an answer. A wrapper that passes these on has none of them in its class.
 _DECIDING = (
     "predict", "predict_proba", "decision_function", "transform", "_transform", "kneighbors", "radius_neighbors",
@@ -153,13 +140,14 @@ def _number(function) -> int:
     return id(function)
 
 
+# -- parameters -------------------------------------------------------------------------------------
+
+
 def check_number(
     owner: str, name: str, value, above: float = -np.inf, below: float = np.inf, at_least: float = -np.inf
 ) -> None:
     """Raise ``ValueError`` unless ``value`` is a finite number, ``above < value < below`` and ``value >= at_least``.
 
-    Examples
-    --------
     >>> check_number("LMNN", "mu", 1.5, above=0, below=1)
     Traceback (most recent call last):
     ValueError: LMNN: mu must be a number above 0 and below 1; got 1.5.
@@ -187,14 +175,14 @@ def check_count(owner: str, name: str, value, at_least: int = 1) -> None:
         raise ValueError(f"{owner}: {name} must be an integer of at least {at_least}; got {value!r}.")
 
 
+# -- fitted attributes ------------------------------------------------------------------------------
+
 ADVICE = "fit the model again"
 
 
 def check_numbers(owner: str, name: str, value, shape: tuple[int | None, ...], kinds: str = "f") -> np.ndarray:
     """The array, if it has this shape (None: any length) and one of these kinds of numbers, all of them finite.
 
-    Examples
-    --------
     >>> check_numbers("LMNN", "components_", np.eye(2), (None, 3))
     Traceback (most recent call last):
     ValueError: LMNN: components_ must have shape (any, 3); got (2, 2): fit the model again.

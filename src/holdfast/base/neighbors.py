@@ -5,7 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from holdfast._core.geometry import rank_rows, scan, squared_distances
+from holdfast._core.geometry import rank_rows, scan
+from holdfast._core.halfspace import squared_distances
 from holdfast.base.blocks import Workers, n_threads, single_threaded_blas
 
 _TILE_ROWS, _TILE_COLUMNS = 256, 1024  # one tile of distances: 1 MB a thread, in single precision
@@ -23,10 +24,9 @@ def nearest_by_class(
     queries: tuple[np.ndarray, np.ndarray] | None = None,
     anchors: np.ndarray | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The nearest points of each point's own class, and of the other classes: indices (n_queries, n_same or n_other).
-
-    Nearest first, of equals the one with the smaller index; -1 where there are no more. ``anchors`` are the rows of X
-    to search for, in place of all; ``queries`` are other points, with class codes. No row is its own neighbour.
+    """The nearest points of each row's own class, and of the other classes: indices (n_queries, n_same or n_other),
+    nearest first, ties to the smaller index, -1 where there are no more. ``anchors`` are rows of X to search for, in
+    place of all; ``queries`` other points with class codes. No row is its own neighbour.
     """
     (_, same), (_, other) = ranked_by_class(X, y, n_same, n_other, n_jobs, queries, anchors)
     return same, other
@@ -41,11 +41,9 @@ def ranked_by_class(
     queries: tuple[np.ndarray, np.ndarray] | None = None,
     anchors: np.ndarray | None = None,
 ) -> list[tuple[np.ndarray, np.ndarray]]:
-    """The same as :func:`nearest_by_class`, with the squared distances ``Σ (x − z)²`` by which neighbours are ranked.
-
-    A few more than wanted are found in single precision, or among few points in double. Where the farthest wanted one
-    is not nearer than everything excluded, by more than the rounding errors, the query is searched again in double
-    precision with more to spare; where that leaves it ambiguous too, as among many equals, by brute force.
+    """:func:`nearest_by_class` with squared distances ``Σ (x − z)²``. A few more than wanted are found in single
+    precision (among few points in double); where rounding leaves the order ambiguous the query is searched again in
+    double, then by brute force.
     """
     search = _Search(X, y, queries, anchors)
     wanted = (n_same, n_other)
@@ -85,7 +83,7 @@ class _Neighbours:
 
     @classmethod
     def empty(cls, m: int, k: int, dtype: type = np.float64) -> "_Neighbours":
-        """Room for k neighbours of m queries."""
+        """Empty lists for k neighbours of m queries."""
         return cls(np.full((m, k), -1, np.int32), np.full((m, k), np.inf, dtype), np.full(m, np.inf))
 
     def ambiguous(self, k: int) -> np.ndarray:
@@ -94,26 +92,24 @@ class _Neighbours:
 
 
 class _Search:
-    """Searches by tiles of distances, in single or in double precision, and by brute force.
-
-    Tiles hold ``‖z‖² − 2 xᵀz`` of centred points (``‖x‖²`` orders nothing); memory does not grow with the square of
-    the number of points. Points are in the order of their classes: a query's own class is then one range of columns,
-    and all the rest is others. Points and queries are brought to norms of at most 1.
+    """Searches by tiles of ``‖z‖² − 2 xᵀz`` of centred points, in single or double precision, and by brute force.
+    Points are in the order of their classes, so that a class is one range of columns, and brought to norms of at most
+    1.
     """
 
     def __init__(self, X: np.ndarray, y: np.ndarray, queries, anchors):
         n, p = X.shape
         self._X = X
         self._order = np.argsort(y, kind="stable").astype(np.int32)
-        place = np.empty(n, np.int64)  # of each point among the columns
-        place[self._order] = np.arange(n)
+        position = np.empty(n, np.int64)  # of each point among the columns
+        position[self._order] = np.arange(n)
         if queries is not None:
             self.queries, labels = queries
             own = np.full(len(self.queries), -1)  # the column of a query's own point, if it is one
         elif anchors is not None:
-            self.queries, labels, own = X[anchors], y[anchors], place[anchors]
+            self.queries, labels, own = X[anchors], y[anchors], position[anchors]
         else:
-            self.queries, labels, own = X, y, place
+            self.queries, labels, own = X, y, position
         first, last = (np.searchsorted(y[self._order], labels, side) for side in ("left", "right"))
         self._ranges = np.stack([first, last, own])
         centre = X.mean(axis=0)
@@ -131,11 +127,9 @@ class _Search:
         return bool(errors.size and np.median(errors) > _COARSE * np.median(self._norms))
 
     def _errors(self, precision: type) -> np.ndarray:
-        """Bound on the error of ``‖z‖² − 2 xᵀz`` in a tile, for each query.
-
-        ω is half the machine epsilon. Each of p + 1 products has two rounded factors and is rounded (3ω), adding them
-        rounds p times (pω); their sizes sum to at most ``2 ‖x‖ ‖z‖ + ‖z‖² ≤ 2 ‖x‖ + 1``. That is (p + 3)ω; 8 in place
-        of 3 covers terms in ω². Twice, because in double precision ``‖z‖²`` and ``‖x‖²`` are off by as much again.
+        """Bound on the error of ``‖z‖² − 2 xᵀz`` in a tile, for each query: (p + 3)ω of ``2 ‖x‖ + 1``, for p + 1
+        products of rounded factors (3ω) and p additions (pω), ω half the machine epsilon; 8 for terms in ω², twice for
+        ``‖z‖²`` and ``‖x‖²``.
         """
         return 2.0 * (self._columns.shape[1] + 8) * (np.finfo(precision).eps / 2) * (2.0 * np.sqrt(self._norms) + 1.0)
 
@@ -153,11 +147,11 @@ class _Search:
         def block(queries: slice) -> None:
             lists = [array[queries] for near in found for array in (near.distance, near.index)]
             size = queries.stop - queries.start
-            room = np.empty(size * min(_TILE_COLUMNS, n), precision)
+            buffer = np.empty(size * min(_TILE_COLUMNS, n), precision)
             for start in range(0, n, _TILE_COLUMNS):
                 part = slice(start, min(start + _TILE_COLUMNS, n))
                 width = part.stop - start
-                tile = np.matmul(Q[queries], Z[part].T, out=room[: size * width].reshape(size, width))
+                tile = np.matmul(Q[queries], Z[part].T, out=buffer[: size * width].reshape(size, width))
                 scan(tile, self._order[part], start, *(row[queries] for row in ranges), *lists)
 
         with single_threaded_blas():

@@ -12,21 +12,14 @@ import numpy as np
 _MAX_LENGTH = 120  # characters of a name
 
 # What a terminal obeys or cannot show: control characters (ESC, CSI, DEL, line ends), signs that reverse the direction
-# of the text, lone surrogates (bytes of a file name that are no text).
+# of the text, lone surrogates (bytes of a file name that are not text).
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufff9-\ufffb\ud800-\udfff]")
 
 
 def printable(text, keep: str = "") -> str:
-    """Text without anything that a terminal obeys: control characters become visible, as ``\\x1b``.
+    """Text without anything that a terminal obeys: control characters, but those in ``keep``, become visible, as
+    ``\\x1b``.
 
-    Parameters
-    ----------
-    text : object
-    keep : str, default=""
-        Control characters that stay, such as line ends.
-
-    Examples
-    --------
     >>> print(printable("red: \\x1b[31m, two lines: a\\nb"))
     red: \\x1b[31m, two lines: a\\nb
     """
@@ -41,8 +34,6 @@ def escape_control(character: str) -> str:
 def json_value(value):
     """The value in JSON's own types: no numpy types, text keys, None for numbers that are not finite.
 
-    Examples
-    --------
     >>> import numpy as np
     >>> json_value({"a": np.float64(0.5), 1: (np.inf, np.int8(2), np.array(["x"]))})
     {'a': 0.5, '1': [None, 2, ['x']]}
@@ -69,8 +60,6 @@ def json_value(value):
 def json_text(value) -> str:
     """The value as one JSON document in which every control character is escaped, so that it may be printed.
 
-    Examples
-    --------
     >>> json_text(["\\x1b[31m", "ä"]) == '[\\n "\\\\u001b[31m",\\n "ä"\\n]'
     True
     """
@@ -84,11 +73,19 @@ def short_name(value) -> str:
     return text if len(text) <= _MAX_LENGTH else text[: _MAX_LENGTH - 1] + "…"
 
 
+def listed(names: Iterable, most: int = 10) -> str:
+    """``a, b and 3 more``: the names, of very many the first.
+
+    >>> listed("abcd", 2), listed([1, 2])
+    ('a, b and 2 more', '1, 2')
+    """
+    words = [str(name) for name in names]
+    return ", ".join(words[:most]) + (f" and {len(words) - most} more" if len(words) > most else "")
+
+
 def significant(value, digits: int = 5):
     """A number, an array or nested lists with so many significant digits; None for what is not finite.
 
-    Examples
-    --------
     >>> significant([1 / 3, float("nan"), 120000.0])
     [0.33333, None, 120000.0]
     """
@@ -106,8 +103,6 @@ def percent(share: float | None, decimals: int = 1) -> str:
 def number(value: float | None, digits: int = 3, strip: bool = True) -> str:
     """A number with a few significant digits, a dash for None; ``strip`` drops zeros at the end.
 
-    Examples
-    --------
     >>> number(0.51234), number(1050.2), number(0.5), number(0.5, strip=False), number(3.1e-7), number(None)
     ('0.512', '1050', '0.5', '0.500', '3.1e-07', '–')
     """

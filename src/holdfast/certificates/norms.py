@@ -9,7 +9,7 @@ from scipy.linalg import cholesky, solve_triangular
 from holdfast._core.halfspace import EUCLIDEAN, MAX, SUM, box_distance, boxed_rows
 from holdfast.base.blocks import product_by_rows
 from holdfast.certificates.programs import Shortest, least_distance, min_largest, min_sum
-from holdfast.learn.margins import check_shape
+from holdfast.learn.margins import check_shape_matrix
 
 
 @dataclass(frozen=True)
@@ -251,7 +251,7 @@ class Ellipsoid(Norm):
 
     def _factor(self) -> np.ndarray:
         """C with ``A0 = CCᵀ``."""
-        return cholesky(check_shape(self.A0, len(self.A0)), lower=True)
+        return cholesky(check_shape_matrix(self.A0, len(self.A0)), lower=True)
 
     def _to_input(self) -> np.ndarray:
         """``C⁻ᵀ``."""
@@ -379,7 +379,7 @@ def as_norm(norm, n_features: int) -> Norm:
     if isinstance(norm, Norm):
         return norm
     if np.ndim(norm) > 0:
-        return Ellipsoid(check_shape(norm, n_features))
+        return Ellipsoid(check_shape_matrix(norm, n_features))
     try:
         return NAMED[str(norm).lower()]()
     except KeyError:

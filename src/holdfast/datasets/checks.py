@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.model_selection import StratifiedKFold, cross_val_predict
 from sklearn.tree import DecisionTreeClassifier
 
-from holdfast.base.text import short_name
+from holdfast.base.text import listed, short_name
 from holdfast.datasets.columns import holds_dates, looks_like_dates
 from holdfast.datasets.formats import NUMBER
 from holdfast.datasets.tables import Dataset
@@ -21,27 +21,13 @@ _LISTED = 8  # columns that are named in one sentence
 
 @dataclass(frozen=True)
 class Finding:
-    """One remark on a table.
+    """One remark on a table; ``kind`` is the name of the check."""
 
-    Attributes
-    ----------
-    column : str or None
-        The column it is about; None for the whole table.
-    kind : str
-        "identifier", "date", "text", "code", …: the name of the check.
-    sentence : str
-        What was found.
-    flag : str
-        What to add to the command line, ready to be pasted; empty if nothing can be added.
-    fatal : bool
-        True if the table is refused until the user has decided.
-    """
-
-    column: str | None
+    column: str | None  # None for the whole table
     kind: str
     sentence: str
-    flag: str = ""
-    fatal: bool = False
+    flag: str = ""  # what to add to the command line, ready to be pasted; empty if there is nothing to add
+    fatal: bool = False  # the table is refused until the user has decided
 
     def to_dict(self) -> dict:
         """The same for a JSON document."""
@@ -67,8 +53,6 @@ def all_flags(findings: Sequence[Finding]) -> str:
 def describe(findings: Sequence[Finding]) -> list[str]:
     """The findings as sentences with their flags; those of one kind and one wording together.
 
-    Examples
-    --------
     >>> describe([Finding("a", "code", "has two values", "--categorical a")])
     ["Column 'a' has two values: --categorical a."]
     """
@@ -78,9 +62,8 @@ def describe(findings: Sequence[Finding]) -> list[str]:
     sentences = []
     for (_, sentence), members in groups.items():
         names = [repr(short_name(f.column)) for f in members if f.column is not None]
-        more = f" and {len(names) - _LISTED} more" if len(names) > _LISTED else ""
         word, each = ("Column", "") if len(names) == 1 else ("Columns", ": each")
-        what = f"{word} {', '.join(names[:_LISTED])}{more}{each} " if names else ""
+        what = f"{word} {listed(names, _LISTED)}{each} " if names else ""
         flags = all_flags(members)
         sentences.append(f"{what}{sentence}{': ' + flags if flags else ''}.")
     return sentences
@@ -101,18 +84,7 @@ def refuse_fatal(findings: Sequence[Finding]) -> None:
 
 @dataclass(frozen=True, eq=False)
 class TableView:
-    """Columns, labels, and what the user has said of them.
-
-    Attributes
-    ----------
-    frame : pandas data frame
-        Features only.
-    y : ndarray
-        Labels.
-    target : str
-    categorical, dates : sequence of str
-        Columns the user has declared.
-    """
+    """The features of a table, its labels, and which columns the user has declared as categories or dates."""
 
     frame: Any
     y: np.ndarray
@@ -138,7 +110,7 @@ class TableView:
 
     @cached_property
     def words(self) -> dict[str, list[str]]:
-        """Columns of words: what is there, gaps left out."""
+        """Columns of words: their values, without gaps."""
         columns = {}
         for name in self.frame.columns:
             column = self.frame[name]
@@ -146,6 +118,8 @@ class TableView:
                 columns[str(name)] = [str(value) for value in column.dropna().tolist()]
         return columns
 
+
+# -- columns of words and dates ---------------------------------------------------------------------
 
 MAX_CATEGORIES = 100  # of a column; one with more is most likely an identifier
 ROWS_PER_CATEGORY = 3  # on average; with fewer a category says nothing of new rows
@@ -207,10 +181,12 @@ def _is_number_in_words(words: list[str]) -> bool:
     return hits >= 0.9 * len(words) and punctuated >= 0.5 * len(words) and len(set(words)) > 2
 
 
+# -- codes, repeated rows, identifiers, leaks -------------------------------------------------------
+
 _FEW = 5  # different values, at most, of a column that is reported as a code; counts of things have more
 
 
-def check_codes(table: TableView) -> Iterator[Finding]:
+def check_coded_columns(table: TableView) -> Iterator[Finding]:
     """Columns of two values, and of a few whole numbers."""
     for name, values in table.numbers.items():
         distinct = np.unique(values)
@@ -254,7 +230,7 @@ def check_few_rows(table: TableView) -> Iterator[Finding]:
 _NAME = re.compile(
     r"(?i)(^|[_\s.-])(id|idx|index|key|uuid|nr|no|number|rownames?|rowid|case)$|^id|id$|^unnamed: ?\d+$|^$"
 )
-_MIN_ROWS = 20  # below, distinct whole numbers are no sign of anything
+_MIN_ROWS = 20  # below, distinct whole numbers say nothing
 
 
 def check_identifiers(table: TableView) -> Iterator[Finding]:
@@ -314,11 +290,13 @@ def _as_numbers(column) -> np.ndarray:
     return np.column_stack([np.clip(values, -1e30, 1e30), missing]).astype(np.float64)
 
 
+# -- numbers ----------------------------------------------------------------------------------------
+
 _LARGEST, _SMALLEST = 1e75, 1e-75  # of a spread: its fourth power must neither overflow nor vanish
 _DIGITS = 1e-9  # spread over size; double precision has 16 digits, and squared distances lose half of them
 
 
-def check_precision(table: TableView) -> Iterator[Finding]:
+def check_spreads(table: TableView) -> Iterator[Finding]:
     """Spreads that are too large, too small, or lost beside the size of the numbers."""
     for name, values in table.numbers.items():
         if not values.size or values.min() == values.max():
@@ -348,16 +326,18 @@ def check_sentinels(table: TableView) -> Iterator[Finding]:
             rest = values[values != extreme]
             if rest.size < 0.3 * len(values) or rest.min() == rest.max():
                 continue
-            reach = float(rest.max() - rest.min())
+            width = float(rest.max() - rest.min())
             gap = float(np.abs(rest - extreme).min())
-            spread = float(np.quantile(rest, 0.75) - np.quantile(rest, 0.25)) or reach
+            spread = float(np.quantile(rest, 0.75) - np.quantile(rest, 0.25)) or width
             absurd = abs(extreme - float(np.median(rest))) > _BEYOND * max(spread, np.finfo(float).tiny)
-            customary = extreme in _CUSTOMARY and (values == extreme).sum() > 1 and gap > reach
+            customary = extreme in _CUSTOMARY and (values == extreme).sum() > 1 and gap > width
             if absurd or customary:
                 value = f"{extreme:g}"
                 sentence = f"has the value {value}, far from all others: if it stands for a missing one, say so"
                 yield Finding(name, "sentinel", sentence, f"--missing={value}", fatal=bool(absurd))
 
+
+# -- small classes, and repairs ---------------------------------------------------------------------
 
 MIN_ROWS_PER_CLASS = 6  # a test part of 30 % leaves four for training: enough for folds that all hold the class
 OTHER = "(other)"  # what small classes are merged into
@@ -375,25 +355,19 @@ def check_small_classes(table: TableView) -> Iterator[Finding]:
     names, counts = small_classes(table.y)
     if names:
         count, *_ = counts
-        listed = f"The class {names[0]!s} has {count} row{'s' if count > 1 else ''}"
+        said = f"The class {names[0]!s} has {count} row{'s' if count > 1 else ''}"
         if len(names) > 1:
-            listed = f"{len(names)} classes have too few rows, such as {names[0]!s} with {count}"
+            said = f"{len(names)} classes have too few rows, such as {names[0]!s} with {count}"
         yield Finding(
-            None, "small class", f"{listed}; every class needs at least {MIN_ROWS_PER_CLASS}: leave such rows out "
+            None, "small class", f"{said}; every class needs at least {MIN_ROWS_PER_CLASS}: leave such rows out "
             "(--drop-small), or merge the classes (--merge-small)", fatal=True,
         )  # fmt: skip
 
 
 @dataclass(frozen=True)
 class Repairs:
-    """The changes to a table that the user allows.
-
-    Attributes
-    ----------
-    drop_small, merge_small : bool
-        Leave out the rows of classes that are too small, or make them one class.
-    drop_duplicates : bool
-        Leave out rows that repeat an earlier one.
+    """The changes to a table that the user allows: leave out the rows of classes that are too small, or make them one
+    class; leave out rows that repeat an earlier one.
     """
 
     drop_small: bool = False
@@ -407,16 +381,16 @@ class Repairs:
 
 def repair(dataset: Dataset, repairs: Repairs) -> Dataset:
     """The data set without empty and constant columns, with the repairs asked for; its notes say what was done."""
-    dataset = _without_idle_columns(dataset)
+    dataset = drop_constant_columns(dataset)
     if repairs.drop_duplicates:
         repeated = repeats(dataset.frame, dataset.y)
         if repeated.any():
             dataset = dataset.select(~repeated, f"{int(repeated.sum())} rows that repeat an earlier one were left out.")
     names, counts = small_classes(dataset.labels)
     if names and repairs.drop_small:
-        listed = ", ".join(f"{name} ({count})" for name, count in list(zip(names, counts, strict=True))[:10])
+        first = ", ".join(f"{name} ({count})" for name, count in list(zip(names, counts, strict=True))[:10])
         dataset = _labelled(dataset).select(
-            ~np.isin(dataset.labels, names), f"Rows of classes that are too small were left out: {listed}."
+            ~np.isin(dataset.labels, names), f"Rows of classes that are too small were left out: {first}."
         )
     elif names and repairs.merge_small:
         y = np.where(np.isin(dataset.labels, names), OTHER, dataset.labels.astype(str))
@@ -430,7 +404,7 @@ def _labelled(dataset: Dataset) -> Dataset:
     return replace(dataset, y=dataset.labels, target_names=[])
 
 
-def _without_idle_columns(dataset: Dataset) -> Dataset:
+def drop_constant_columns(dataset: Dataset) -> Dataset:
     """Columns with one value, or none, are left out and named."""
     frame = dataset.frame
     empty = [str(name) for name in frame.columns if frame[name].isna().all()]
@@ -440,10 +414,9 @@ def _without_idle_columns(dataset: Dataset) -> Dataset:
         return dataset
     notes = list(dataset.notes)
     if empty:
-        notes.append(f"Empty, and left out: {', '.join(empty[:10])}{_more(empty)}.")
+        notes.append(f"Empty, and left out: {listed(empty)}.")
     if constant:
-        listed = ", ".join(constant[:10]) + _more(constant)
-        notes.append(f"Left out because they are the same in every row, so without influence: {listed}.")
+        notes.append(f"Left out because they are the same in every row, so without influence: {listed(constant)}.")
     kept = [k for k, name in enumerate(frame.columns) if str(name) not in idle]
     names = [dataset.feature_names[k] for k in kept]
     X = dataset.X[:, kept] if isinstance(dataset.X, np.ndarray) else frame.iloc[:, kept]
@@ -455,9 +428,7 @@ def _is_constant(column) -> bool:
     return column.nunique(dropna=False) <= 1
 
 
-def _more(names: list[str]) -> str:
-    return f" and {len(names) - 10} more" if len(names) > 10 else ""
-
+# -- all of them ------------------------------------------------------------------------------------
 
 #: All checks, in the order of their findings; those that refuse a table come first.
 CHECKS: list[Callable[[TableView], Iterator[Finding]]] = [
@@ -465,28 +436,17 @@ CHECKS: list[Callable[[TableView], Iterator[Finding]]] = [
     check_date_columns,
     check_small_classes,
     check_sentinels,
-    check_precision,
+    check_spreads,
     check_identifiers,
     check_leaks,
     check_duplicates,
-    check_codes,
+    check_coded_columns,
     check_few_rows,
 ]
 
 
 def check_dataset(dataset: Dataset, categorical: Sequence[str] = (), dates: Sequence[str] = ()) -> list[Finding]:
-    """All findings about a data set.
-
-    Parameters
-    ----------
-    dataset : Dataset
-    categorical, dates : sequence of str
-        Columns that the user has declared, about which there are no findings.
-
-    Returns
-    -------
-    list of Finding
-    """
+    """All findings about a data set, but none about columns that are declared as ``categorical`` or ``dates``."""
     table = TableView(dataset.frame, dataset.labels, dataset.target_name, tuple(categorical), tuple(dates))
     findings = [finding for check in CHECKS for finding in check(table)]
     decided = {(f.column, f.fatal) for f in findings if f.fatal and f.column is not None}

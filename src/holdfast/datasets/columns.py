@@ -11,7 +11,7 @@ from numbers import Real
 import numpy as np
 
 from holdfast.base.text import short_name
-from holdfast.datasets.formats import NUMBER, USUAL, ReadOptions, parse
+from holdfast.datasets.formats import NUMBER, USUAL, ReadOptions, parse_number
 
 _MAX_LISTED = 20  # columns that are named in a message
 
@@ -26,25 +26,13 @@ _DESCRIPTIONS = {
 
 @dataclass(frozen=True, eq=False)
 class UnknownValues:
-    """The values of one column, all of one kind, that a model was not trained on.
-
-    Attributes
-    ----------
-    column : str
-    kind : {"category", "gap", "word", "infinite", "day"}
-    rows : ndarray of int
-        Positions of the rows that have such a value, from 0.
-    first_row : int
-        Number of the first of them in the user's table, from 1.
-    example : str or None
-        Its value; None for a gap.
-    """
+    """The values of one column, all of one kind, that a model was not trained on."""
 
     column: str
-    kind: str
-    rows: np.ndarray
-    first_row: int
-    example: str | None = None
+    kind: str  # "category", "gap", "word", "infinite" or "day"
+    rows: np.ndarray  # positions of the rows that have such a value, from 0
+    first_row: int  # number of the first of them in the user's table, from 1
+    example: str | None = None  # its value; None for a gap
 
     def describe(self) -> str:
         """``column 'site' has categories not seen in training in 3 rows, such as 'lake' in row 2``."""
@@ -76,6 +64,8 @@ def count_rows(values: Sequence[UnknownValues]) -> int:
     """The number of rows with at least one such value."""
     return len(np.unique(np.concatenate([each.rows for each in values]))) if values else 0
 
+
+# -- numbers and words ------------------------------------------------------------------------------
 
 _NOT_FINITE = re.compile(r"(?i)[+-]?(inf|infinity|nan)")
 MISSING = "(missing)"  # the category of a missing word
@@ -162,8 +152,8 @@ def finite_numbers(name: str, column) -> tuple[np.ndarray, list[UnknownValues]]:
 
 def far_days(name: str, column, days: np.ndarray, first: float, last: float) -> list[UnknownValues]:
     """Days that lie ten times as far from those of training as these from each other; they become NaN."""
-    reach = 10 * max(last - first, 366.0)
-    far = (days < first - reach) | (days > last + reach)
+    width = 10 * max(last - first, 366.0)
+    far = (days < first - width) | (days > last + width)
     if not far.any():
         return []
     words = [day_as_date(day) if f else "" for day, f in zip(days, far, strict=True)]
@@ -214,6 +204,8 @@ def _word(value) -> str:
     return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
 
 
+# -- dates ------------------------------------------------------------------------------------------
+
 _TIME = r"([T ][0-9]{1,2}:[0-9]{2}(?::[0-9]{2}(?:\.[0-9]+)?)?(?:Z|[+-][0-9]{2}:?[0-9]{2})?)?"
 _ISO = re.compile(r"([0-9]{4})[-/]([0-9]{1,2})[-/]([0-9]{1,2})" + _TIME)
 _LOCAL = re.compile(r"([0-9]{1,2})([./-])([0-9]{1,2})\2([0-9]{4})([T ][0-9]{1,2}:[0-9]{2}(:[0-9]{2})?)?")
@@ -238,9 +230,8 @@ def holds_dates(column) -> bool:
 
 
 def date_order(name: str, column) -> str:
-    """What stands first in the column's dates with slashes: "day" or "month"; "" if there are none.
-
-    ``ValueError`` if they leave it open.
+    """What stands first in the column's dates with slashes: "day" or "month", "" if there are none; ``ValueError`` if
+    they leave it open.
     """
     words = [value.strip() for value in column.tolist() if isinstance(value, str)]
     slashed = [p for p in map(_LOCAL.fullmatch, words) if p and p[2] != "."]
@@ -255,22 +246,9 @@ def date_order(name: str, column) -> str:
 
 
 def to_days(name: str, column, order: str = ""):
-    """The column with each date as a number of days; gaps and words that are no dates stay as they are.
-
-    A number is a date if it is written as 20240131; any other is refused, for it may be days, years or a serial number.
-
-    Parameters
-    ----------
-    name : str
-    column : pandas Series, or array
-        Dates, or words.
-    order : {"", "day", "month"}
-        What stands first in dates with slashes; "" finds it out.
-
-    Returns
-    -------
-    pandas Series
-        With the index of the column.
+    """The column with each date as a number of days since 1970; gaps and words that are not dates stay. A number is a
+    date only if written as 20240131, else it is refused. ``order``, "day" or "month", is that of dates with slashes; ""
+    infers it.
     """
     from pandas import Series, to_datetime
 
@@ -298,7 +276,7 @@ def to_days(name: str, column, order: str = ""):
 
 
 def day_as_date(day: float) -> str:
-    """``2024-01-31`` for a number of days, with the time of day, to the nanosecond, if it is no whole one."""
+    """``2024-01-31`` for a number of days, with the time of day, to the nanosecond, if it is not whole."""
     whole = int(np.floor(day))
     date, rest = np.datetime64(whole, "D"), round((day - whole) * _NANOSECONDS)
     return str(date if rest == 0 else date.astype("datetime64[ns]") + np.timedelta64(rest, "ns"))
@@ -340,20 +318,15 @@ def _is_a_day(word: str) -> bool:
     return True
 
 
+# -- how a table was read ---------------------------------------------------------------------------
+
+
 @dataclass(frozen=True)
 class Days:
-    """A column of dates as training had it.
+    """A column of dates as training had it."""
 
-    Attributes
-    ----------
-    order : {"", "day", "month"}
-        What stands first in dates with slashes; "" if there were none.
-    first, last : float
-        The range, in days since 1970.
-    """
-
-    order: str = ""
-    first: float = -np.inf
+    order: str = ""  # what stands first in dates with slashes, "day" or "month"; "" if there were none
+    first: float = -np.inf  # the range, in days since 1970
     last: float = np.inf
 
 
@@ -413,7 +386,8 @@ def with_gaps(table: dict, reading: Reading) -> dict:
     if not reading.missing:
         return table
     words = {str(word) for word in reading.missing}
-    numbers = {number for word in words if (number := parse(word, reading.decimal)) is not None and isfinite(number)}
+    parsed = {parse_number(word, reading.decimal) for word in words}
+    numbers = {number for number in parsed if number is not None and isfinite(number)}
     return {name: _with_gaps(column, words, numbers) for name, column in table.items()}
 
 
@@ -432,7 +406,7 @@ def _with_gaps(column, words: set[str], numbers: set[float]):
 
 def _stands_for_a_gap(value, words: set[str], numbers: set[float]) -> bool:
     if isinstance(value, str):
-        return value.strip() in words or parse(value) in numbers
+        return value.strip() in words or parse_number(value) in numbers
     if isinstance(value, date):
         return value == value and value.isoformat()[:10] in words
     return isinstance(value, (int, float, Decimal)) and not isinstance(value, bool) and value in numbers

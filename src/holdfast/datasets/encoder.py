@@ -7,6 +7,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
+from holdfast.base.text import listed
 from holdfast.datasets.checks import MAX_CATEGORIES
 from holdfast.datasets.columns import (
     MISSING,
@@ -258,13 +259,8 @@ def check_columns(present: Iterable[str], needed: Sequence[str]) -> None:
     if not missing:
         return
     others = [name for name in present if name not in set(needed)]
-    renamed = f"; it has {_listed(others)}, which the model does not know" if others else ""
+    renamed = f"; it has {listed(map(repr, others))}, which the model does not know" if others else ""
     raise ValueError(
-        f"The table lacks {'the column' if len(missing) == 1 else 'the columns'} {_listed(missing)}, which the model "
-        f"was trained on{renamed}."
+        f"The table lacks {'the column' if len(missing) == 1 else 'the columns'} {listed(map(repr, missing))}, which "
+        f"the model was trained on{renamed}."
     )
-
-
-def _listed(names: Sequence[str]) -> str:
-    more = f" and {len(names) - 10} more" if len(names) > 10 else ""
-    return ", ".join(map(repr, names[:10])) + more

@@ -21,7 +21,7 @@ from typing import IO
 import numpy as np
 
 from holdfast.base.disk import array_sizes
-from holdfast.base.text import short_name
+from holdfast.base.text import listed, short_name
 
 
 @dataclass(frozen=True)
@@ -65,6 +65,8 @@ class ReadOptions:
                 ) from None
 
 
+# -- where the bytes come from ----------------------------------------------------------------------
+
 MAX_BYTES = 2**29  # of a file; in memory its values may take four times as much
 STDIN = "-"
 _GZIP, _PARQUET, _ARROW, _ZIP = b"\x1f\x8b", b"PAR1", b"ARROW1", b"PK\x03\x04"
@@ -72,26 +74,13 @@ _GZIP, _PARQUET, _ARROW, _ZIP = b"\x1f\x8b", b"PAR1", b"ARROW1", b"PK\x03\x04"
 
 @dataclass(frozen=True)
 class Source:
-    """A file, or the bytes of standard input.
+    """A file, or the bytes of standard input."""
 
-    Attributes
-    ----------
-    name : str
-        For messages.
-    suffix : str
-        ``.parquet``, ``.csv``, …: in lower case, without ``.gz``.
-    path : Path or None
-    content : bytes or None
-        Of standard input.
-    compressed : bool
-        By gzip.
-    """
-
-    name: str
-    suffix: str
+    name: str  # for messages
+    suffix: str  # .parquet, .csv, …: in lower case, without .gz
     path: Path | None = None
-    content: bytes | None = None
-    compressed: bool = False
+    content: bytes | None = None  # of standard input
+    compressed: bool = False  # by gzip
 
     @property
     def stem(self) -> str:
@@ -167,6 +156,8 @@ def import_pandas():
     return pandas
 
 
+# -- numbers written in words -----------------------------------------------------------------------
+
 NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")  # as programs write one
 USUAL = (".", ",", "'", " ")  # between thousands; the last two stand for all of their kind
 _SPACES = "\u00a0\u202f\u2009 "
@@ -187,11 +178,9 @@ _DIGITS = str.maketrans("23456789", "11111111")
 _NAMES = {".": "points", ",": "commas", " ": "spaces", "'": "apostrophes"}
 
 
-def parse(word: str, decimal: str | None = ".", thousands: str | None = None) -> float | None:
-    """The number that a word is under these signs; None if it is none.
-
-    Between thousands may stand ``thousands``, or, if that is None, any sign but the decimal one; exactly three digits
-    follow it.
+def parse_number(word: str, decimal: str | None = ".", thousands: str | None = None) -> float | None:
+    """The number that a word is under these signs, None if it is not one. Between thousands, of exactly three digits,
+    may stand ``thousands``, or, if that is None, any sign but the decimal one.
     """
     word = word.strip()
     if NUMBER.fullmatch(word) and "." not in word:
@@ -213,29 +202,10 @@ def _pattern(decimal: str, thousands: str | None) -> tuple[re.Pattern, re.Patter
 
 
 def convert_number_words(frame, text_of, separator: str, options: ReadOptions):
-    """Columns of words that are numbers in another way of writing become numbers.
-
-    The signs are decided once for a file: as the options say; else a comma stands before decimals if other than three
-    digits follow it anywhere, and between thousands if a point, or a second comma, follows it. If both happen, or if
-    the file leaves it open (in a file separated by commas a quoted "25,545" has thousands), it is refused. Every cell
-    of a column of numbers is then read with these signs, or refused with its row.
-
-    Parameters
-    ----------
-    frame : pandas data frame
-        As read; changed columns are replaced in a copy.
-    text_of : callable
-        Given names of columns, their cells as they are in the file.
-    separator : str
-        That of the file.
-    options : ReadOptions
-
-    Returns
-    -------
-    frame : pandas data frame
-    notes : list of str
-    decimal, thousands : str or None
-        The signs that were seen, or said.
+    """The frame with columns of words that are numbers written with other signs as numbers; notes; the signs.
+    ``text_of(names)`` gives the cells as they are in the file. One decision for the file: the options, else a comma is
+    decimal if other than three digits follow it anywhere, and stands between thousands if a point or second comma
+    follows; both or neither: refused.
     """
     needed = [
         n for n in frame.columns if (options.columns is None or str(n) in options.columns) and n not in options.drop
@@ -251,7 +221,7 @@ def convert_number_words(frame, text_of, separator: str, options: ReadOptions):
     converted, seen = {}, ""
     for name, values in words.items():
         signed = [v for v, _ in _examples(values) if _has_signs(v, decimal or ".", options)]
-        parsed = [v for v in signed if parse(v, decimal, options.thousands) is not None]
+        parsed = [v for v in signed if parse_number(v, decimal, options.thousands) is not None]
         if not signed or not (parsed or any(NUMBER.fullmatch(v) for v in signed)):
             continue  # plain numbers; or other words, such as 4,2 where points stand before decimals
         converted[name] = _numbers(name, values, decimal, options)
@@ -274,10 +244,8 @@ def _note(names: list, decimal: str | None, thousands: str | None) -> str:
     signs = ["decimal commas"] if decimal == "," else []
     signs += [f"{_NAMES.get(thousands, repr(thousands))} between the thousands"] if thousands is not None else []
     other = "--decimal ." if decimal == "," else "--decimal ,"
-    listed = ", ".join(short_name(name) for name in names[:10]) + (
-        f" and {len(names) - 10} more" if len(names) > 10 else ""
-    )
-    return f"Numbers with {' and '.join(signs) or 'decimal points'} were read as such in {listed} (else: {other})."
+    columns = listed(map(short_name, names))
+    return f"Numbers with {' and '.join(signs) or 'decimal points'} were read as such in {columns} (else: {other})."
 
 
 def _has_sign(sign: str, text: str) -> bool:
@@ -298,8 +266,10 @@ def _strings(column) -> list[str | None]:
 
 
 def _looks_like_a_number(value: str, options: ReadOptions) -> bool:
-    """In some way of writing."""
-    return any(kind.fullmatch(value) for kind in _KINDS) or parse(value, options.decimal, options.thousands) is not None
+    """True for a number in any of the known notations."""
+    if any(kind.fullmatch(value) for kind in _KINDS):
+        return True
+    return parse_number(value, options.decimal, options.thousands) is not None
 
 
 def _are_numbers(values: list[str | None], options: ReadOptions) -> bool:
@@ -366,7 +336,7 @@ def _numbers(name, values: list[str | None], decimal: str | None, options: ReadO
     """The column as floats, or, if there are words in it, as floats and words; a number with other signs is refused."""
     out: list = []
     for row, value in enumerate(values, 1):
-        number = None if value is None else parse(value, decimal, options.thousands)
+        number = None if value is None else parse_number(value, decimal, options.thousands)
         if value is not None and number is None and _looks_like_a_number(value, options):
             groups = "signs" if options.thousands is None else _NAMES.get(options.thousands, repr(options.thousands))
             raise ValueError(
@@ -394,6 +364,8 @@ def _refuse_points_that_may_be_either(text: dict, words: dict, options: ReadOpti
                 "its points stand between thousands say --thousands . , otherwise write it with commas too."
             )
 
+
+# -- text -------------------------------------------------------------------------------------------
 
 _CHUNK = 20_000  # rows read at a time
 _START = 2**20  # bytes read to find encoding and separator
@@ -434,10 +406,8 @@ def read_text(source: Source, options: ReadOptions, max_rows: int):
 
 
 def _read(source: Source, encoding: str, separator: str, options: ReadOptions, max_rows: int, **how) -> tuple:
-    """The table as pandas reads it, and notes.
-
-    Where rows have more cells than the header has names, pandas would take the first for an index, which shifts all
-    columns; without an index it warns if the last cells are not empty.
+    """The table as pandas reads it, and notes. Where rows have more cells than the header has names, pandas would take
+    the first for an index, which shifts all columns; without an index it warns if the last cells are not empty.
     """
     pandas = import_pandas()
     try:
@@ -505,7 +475,7 @@ def _encoding(source: Source, start: bytes) -> str:
             "without a mark: --encoding utf-16-le)."
         )
     try:
-        codecs.getincrementaldecoder("utf-8")().decode(start)  # a letter cut in two at the end is no error
+        codecs.getincrementaldecoder("utf-8")().decode(start)  # a letter cut in two at the end is not an error
     except UnicodeDecodeError:
         return _FALLBACK
     return "utf-8"
@@ -519,10 +489,10 @@ def _separator(source: Source, start: str, cut: bool) -> str:
         raise ValueError(f"{source.name} looks like JSON, not like a table: save it as CSV or Parquet.")
     lines = start.splitlines()[:20]
     if cut and len(lines) == 1:
-        raise ValueError(f"{source.name}: its first line is longer than a megabyte, which is no table.")
+        raise ValueError(f"{source.name}: its first line is longer than a megabyte, which is not a table.")
     if len(lines[0]) > _MAX_FIELD:
         raise ValueError(
-            f"{source.name}: its first line has {len(lines[0]):,} characters, which is no header of a table."
+            f"{source.name}: its first line has {len(lines[0]):,} characters, which is not the header of a table."
         )
     lines = [line for line in lines if len(line) <= _MAX_FIELD]
     best, columns = ",", 1
@@ -534,6 +504,8 @@ def _separator(source: Source, start: str, cut: bool) -> str:
             best, columns = separator, header
     return best
 
+
+# -- Parquet, Feather and Excel ---------------------------------------------------------------------
 
 _ROWS_AT_ONCE = 20_000  # rows read at a time
 
@@ -602,6 +574,8 @@ def read_excel(source: Source, options: ReadOptions, max_rows: int):
     return frame, ["The first sheet of the workbook was read."], (None, None)
 
 
+# -- arrays -----------------------------------------------------------------------------------------
+
 _MOST_PACKED = 100  # a larger file may not take more than so many times its size in memory
 
 
@@ -651,6 +625,8 @@ def read_arrays(source: Source, options: ReadOptions, max_rows: int):
     return frame, [], (None, None)
 
 
+# -- any file ---------------------------------------------------------------------------------------
+
 #: ending of the name -> reader; any other file is taken for text.
 READERS = {".parquet": read_parquet, ".feather": read_feather, ".xlsx": read_excel, ".npz": read_arrays}
 
@@ -668,22 +644,8 @@ _REFUSED = {
 
 
 def read_any(path, options: ReadOptions, max_rows: int):
-    """Read a file, or standard input for ``-``.
-
-    Parameters
-    ----------
-    path : str or path
-    options : ReadOptions
-    max_rows : int
-        A longer table is refused.
-
-    Returns
-    -------
-    frame : pandas data frame
-    notes : list of str
-        What was found out about the file, in sentences.
-    signs : tuple
-        The signs of its numbers, before decimals and between thousands; None where there is none.
+    """Read a file, or standard input for ``-``: the frame, sentences on what was found out about the file, and the
+    signs of its numbers (decimal, thousands; None where there is none). A table of more than ``max_rows`` is refused.
     """
     source = open_source(path)
     if source.suffix in _REFUSED:

@@ -61,29 +61,10 @@ class Entry:
 
 _DIGITS = (7877, 7293, 7141, 6990, 6958, 6903, 6876, 6825, 6824, 6313)
 _DIGITS_2K2K = (454, 431, 429, 417, 404, 398, 378, 366, 364, 359)
-_LETTERS: tuple[int, ...] = (
-    813,
-    805,
-    803,
-    796,
-    792,
-    789,
-    787,
-    786,
-    783,
-    783,
-    775,
-    773,
-    768,
-    766,
-    764,
-    761,
-    758,
-    755,
-    753,
-    752,
-)
-_LETTERS += (748, 747, 739, 736, 734, 734)
+_LETTERS = (
+    813, 805, 803, 796, 792, 789, 787, 786, 783, 783, 775, 773, 768, 766, 764, 761, 758, 755, 753, 752,
+    748, 747, 739, 736, 734, 734,
+)  # fmt: skip
 _YES_NO = (("y", 1.0), ("n", 0.0))
 _KEEL = "X is as KEEL ships it, with decimal points lost; the paper's numbers rest on these values."
 _PART = "9,000 of the 60,000 training rows and no test rows: a set of its own, not comparable with the full one."
@@ -119,11 +100,7 @@ CATALOGUE: dict[str, Entry] = {
     ),
     "letter": Entry("printed letters", (20000, 16), _LETTERS, openml=6, paper=False),
     "pendigits": Entry(
-        "pen strokes",
-        (10992, 16),
-        (1144, 1144, 1143, 1143, 1142, 1056, 1055, 1055, 1055, 1055),
-        openml=32,
-        paper=False,
+        "pen strokes", (10992, 16), (1144, 1144, 1143, 1143, 1142, 1056, 1055, 1055, 1055, 1055), openml=32, paper=False
     ),
     "satimage": Entry("satellite image", (6435, 36), (1533, 1508, 1358, 707, 703, 626), paper=False),
     "optdigits": Entry(
@@ -139,75 +116,6 @@ CATALOGUE: dict[str, Entry] = {
     "fashion_mnist": Entry("pictures of clothes", (70000, 784), (7000,) * 10, openml=40996, paper=False),
     "mnist": Entry("handwritten digits", (70000, 784), _DIGITS, openml=554, paper=False),
 }
-
-
-def make_separability(random_state=None) -> tuple[np.ndarray, np.ndarray]:
-    """Two features that both tell the classes apart: the first by little, the second by much.
-
-    Parameters
-    ----------
-    random_state : int, numpy Generator or None, default=None
-        A generator is used on, so that a second call with it draws new points.
-
-    Returns
-    -------
-    X : ndarray of shape (220, 2)
-    y : ndarray of shape (220,)
-        100 ones in ``[-3, 0] × [0, 1]``, then 120 zeros: 100 below them in ``[-3, 0] × [-0.6, -0.5]``, 20
-        beside them in ``[0, 0.1] × [0, 1]``.
-
-    References
-    ----------
-    Yang, Guo, Dong and Xue, "Towards certified robustness of distance metric learning", section 4.1.
-
-    Examples
-    --------
-    >>> from holdfast.datasets import make_separability
-    >>> X, y = make_separability(random_state=0)
-    >>> bool(X[y == 1, 1].min() > 0)
-    True
-    """
-    rng = np.random.default_rng(random_state)
-    positive = rng.uniform([-3, 0], [0, 1], (100, 2))
-    below = rng.uniform([-3, -0.6], [0, -0.5], (100, 2))
-    beside = rng.uniform([0, 0], [0.1, 1], (20, 2))
-    return np.vstack([positive, below, beside]), np.repeat([1, 0], [100, 120])
-
-
-def make_multicollinearity(noise: float = 0.01, random_state=None) -> tuple[np.ndarray, np.ndarray]:
-    """Three features, ``x_3 = x_1 + x_2 + noise``: the points lie on a plane, but for the noise.
-
-    Parameters
-    ----------
-    noise : float, default=0.01
-        Standard deviation of the noise; the paper's is 0.01.
-    random_state : int, numpy Generator or None, default=None
-        As for :func:`make_separability`.
-
-    Returns
-    -------
-    X : ndarray of shape (200, 3)
-    y : ndarray of shape (200,)
-        100 ones, whose first two features are Gaussian around (0.45, 0.45) with variances 1 and covariance
-        −0.9, then 100 zeros around (−0.45, −0.45).
-
-    References
-    ----------
-    Yang, Guo, Dong and Xue, "Towards certified robustness of distance metric learning", section 4.1.
-
-    Examples
-    --------
-    >>> from holdfast.datasets import make_multicollinearity
-    >>> X, y = make_multicollinearity(random_state=0)
-    >>> bool(abs(X[:, 2] - X[:, 0] - X[:, 1]).max() < 0.05)
-    True
-    """
-    check_number("make_multicollinearity", "noise", noise, at_least=0)
-    rng = np.random.default_rng(random_state)
-    covariance = [[1.0, -0.9], [-0.9, 1.0]]
-    first = np.vstack([rng.multivariate_normal([m, m], covariance, 100) for m in (0.45, -0.45)])
-    third = first.sum(axis=1) + rng.normal(0, noise, 200)
-    return np.column_stack([first, third]), np.repeat([1, 0], 100)
 
 
 def open_data(
@@ -405,7 +313,7 @@ def _check(name: str, entry: Entry, raw: dict) -> Dataset:
         X, y = X[whole], y[whole]
     if X.shape != entry.shape:
         raise ValueError(
-            f"{name} from {source} has shape {X.shape}, but should have {entry.shape}: it is another set, or not whole."
+            f"{name} from {source} has shape {X.shape}, but should have {entry.shape}: another set, or incomplete."
         )
     classes, counts = np.unique(y, return_counts=True)
     if tuple(sorted(counts.tolist(), reverse=True)) != entry.counts:
@@ -431,7 +339,7 @@ def _check(name: str, entry: Entry, raw: dict) -> Dataset:
 
 
 def origin_of(name: str, data_dir=None) -> str:
-    """The place :func:`load_dataset` would take a set from: "folder", "built in", "OpenML" or "needs a file"."""
+    """Where :func:`load_dataset` would take a set from: "folder", "built in", "OpenML" or "needs a file"."""
     entry = CATALOGUE[name]
     try:
         path = _local(entry.file or name, data_dir)
@@ -440,3 +348,75 @@ def origin_of(name: str, data_dir=None) -> str:
     if path is not None:
         return "folder"
     return "built in" if entry.builtin else "OpenML" if entry.openml else "needs a file"
+
+
+# -- generated data ----------------------------------------------------------------------------------
+
+
+def make_separability(random_state=None) -> tuple[np.ndarray, np.ndarray]:
+    """Two features, each of which separates the classes: the first by a small margin, the second by a large one.
+
+    Parameters
+    ----------
+    random_state : int, numpy Generator or None, default=None
+        A generator is advanced: a second call with it draws new points.
+
+    Returns
+    -------
+    X : ndarray of shape (220, 2)
+    y : ndarray of shape (220,)
+        100 ones in ``[-3, 0] × [0, 1]``, then 120 zeros: 100 below them in ``[-3, 0] × [-0.6, -0.5]``, 20
+        beside them in ``[0, 0.1] × [0, 1]``.
+
+    References
+    ----------
+    Yang, Guo, Dong and Xue, "Towards certified robustness of distance metric learning", section 4.1.
+
+    Examples
+    --------
+    >>> from holdfast.datasets import make_separability
+    >>> X, y = make_separability(random_state=0)
+    >>> bool(X[y == 1, 1].min() > 0)
+    True
+    """
+    rng = np.random.default_rng(random_state)
+    positive = rng.uniform([-3, 0], [0, 1], (100, 2))
+    below = rng.uniform([-3, -0.6], [0, -0.5], (100, 2))
+    beside = rng.uniform([0, 0], [0.1, 1], (20, 2))
+    return np.vstack([positive, below, beside]), np.repeat([1, 0], [100, 120])
+
+
+def make_multicollinearity(noise: float = 0.01, random_state=None) -> tuple[np.ndarray, np.ndarray]:
+    """Three features, ``x_3 = x_1 + x_2 + noise``: the points lie on a plane, but for the noise.
+
+    Parameters
+    ----------
+    noise : float, default=0.01
+        Standard deviation of the noise; the paper's is 0.01.
+    random_state : int, numpy Generator or None, default=None
+        As for :func:`make_separability`.
+
+    Returns
+    -------
+    X : ndarray of shape (200, 3)
+    y : ndarray of shape (200,)
+        100 ones, whose first two features are Gaussian around (0.45, 0.45) with variances 1 and covariance
+        −0.9, then 100 zeros around (−0.45, −0.45).
+
+    References
+    ----------
+    Yang, Guo, Dong and Xue, "Towards certified robustness of distance metric learning", section 4.1.
+
+    Examples
+    --------
+    >>> from holdfast.datasets import make_multicollinearity
+    >>> X, y = make_multicollinearity(random_state=0)
+    >>> bool(abs(X[:, 2] - X[:, 0] - X[:, 1]).max() < 0.05)
+    True
+    """
+    check_number("make_multicollinearity", "noise", noise, at_least=0)
+    rng = np.random.default_rng(random_state)
+    covariance = [[1.0, -0.9], [-0.9, 1.0]]
+    first = np.vstack([rng.multivariate_normal([m, m], covariance, 100) for m in (0.45, -0.45)])
+    third = first.sum(axis=1) + rng.normal(0, noise, 200)
+    return np.column_stack([first, third]), np.repeat([1, 0], 100)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
+from holdfast.base.text import listed
 from holdfast.datasets.columns import Reading, with_gaps
 from holdfast.datasets.formats import (
     STDIN,
@@ -127,6 +128,8 @@ class Dataset:
         return f"<Dataset {self.name}: {n} rows, {p} features, {len(np.unique(self.y))} classes; {self.source}>"
 
 
+# -- reading ----------------------------------------------------------------------------------------
+
 MAX_ROWS = 500_000  # of a table that is read; longer ones are refused before they fill the memory
 
 
@@ -153,7 +156,7 @@ def read_table(
     drop : sequence of str, default=()
         Columns to leave out.
     id : str, optional
-        Column that names the rows; it is no feature.
+        Column that names the rows; it is not a feature.
     drop_unlabelled : bool, default=False
         Leave out rows without a label, which are refused otherwise.
     options : ReadOptions, optional
@@ -170,14 +173,14 @@ def read_table(
         return _from_arrays(path, target or "y", max_rows)
     source = path if str(path) == STDIN else Path(path)
     options = replace(options or ReadOptions(), drop=(*drop, *([] if id is None else [id])))
-    frame, notes, reading = read_file(source, options, max_rows)
+    frame, notes, reading = read_frame(source, options, max_rows)
     name = "standard input" if str(path) == STDIN else Path(path).name
     stem = "table" if str(path) == STDIN else Path(path).name.removesuffix(".gz").rsplit(".", 1)[0]
     dataset = frame_dataset(frame, target, name=name, drop=drop, id=id, drop_unlabelled=drop_unlabelled, notes=notes)
     return replace(dataset, name=stem or name, source=name, reading=reading)
 
 
-def read_file(path, options: ReadOptions, max_rows: int = MAX_ROWS) -> tuple:
+def read_frame(path, options: ReadOptions, max_rows: int = MAX_ROWS) -> tuple:
     """A file as a data frame; notes; and how it was read, with gaps where a value stands for a missing one."""
     frame, notes, (decimal, thousands) = read_any(path, options, max_rows)
     reading = Reading(decimal, thousands, tuple(map(str, options.missing)))
@@ -197,26 +200,17 @@ def frame_dataset(
     drop_unlabelled: bool = False,
     notes: Sequence[str] = (),
 ) -> Dataset:
-    """A data frame as a :class:`Dataset`; its index stays with the rows.
-
-    Parameters
-    ----------
-    frame : pandas data frame
-    target, drop, id, drop_unlabelled
-        As for :func:`read_table`.
-    name : str
-        For messages.
-    notes : sequence of str
-        What is known of the frame already.
+    """A data frame as a :class:`Dataset`; its index stays with the rows. Other parameters are those of
+    :func:`read_table`; ``notes`` is what is known of the frame already.
     """
     frame, notes = frame.rename(columns=str), list(notes)
     if frame.columns.duplicated().any():
         raise ValueError(f"{name} has two columns named {frame.columns[frame.columns.duplicated()][0]!r}.")
     if target is None:
-        raise ValueError(f"Say which column to predict (--target); the columns are {_listed(frame.columns)}.")
+        raise ValueError(f"Say which column to predict (--target); the columns are {listed(frame.columns, 20)}.")
     for column in (target, *drop, *([] if id is None else [id])):
         if column not in frame.columns:
-            raise ValueError(f"{name} has no column {column!r}; its columns are {_listed(frame.columns)}.")
+            raise ValueError(f"{name} has no column {column!r}; its columns are {listed(frame.columns, 20)}.")
     if not len(frame):
         raise ValueError(f"{name} has a header, but no rows.")
     numbers = np.arange(1, len(frame) + 1)
@@ -254,7 +248,7 @@ def row_names(frame, id: str | None = None) -> np.ndarray | None:
     """Names of the rows: the column ``id``, or an index other than 0, 1, 2, …; None if there is neither."""
     if id is not None:
         if id not in frame.columns:
-            raise ValueError(f"There is no column {id!r} of row names; the columns are {_listed(frame.columns)}.")
+            raise ValueError(f"There is no column {id!r} of row names; the columns are {listed(frame.columns, 20)}.")
         return frame[id].to_numpy()
     index = frame.index
     if index.name is None and index.dtype.kind in "iu" and type(index).__name__ in ("RangeIndex", "Index"):
@@ -275,7 +269,7 @@ def read_rows(path, max_rows: int = MAX_ROWS, options: ReadOptions | None = None
     notes : list of str, optional
         Gets what was found out about the file.
     """
-    frame, found, _ = read_file(path, options or ReadOptions(), max_rows)
+    frame, found, _ = read_frame(path, options or ReadOptions(), max_rows)
     if notes is not None:
         notes += found
     if not len(frame):
@@ -313,7 +307,7 @@ def _from_arrays(path, target: str, max_rows: int) -> Dataset:
     path, arrays = Path(path), read_plain_arrays(source)
     for name in ("X", target):
         if name not in arrays:
-            raise ValueError(f"{path.name} has no array {name!r}; it has {_listed(arrays)}.")
+            raise ValueError(f"{path.name} has no array {name!r}; it has {listed(arrays, 20)}.")
     X, y = arrays["X"], arrays[target]
     if X.ndim != 2 or X.dtype.kind not in "biuf" or y.shape != X.shape[:1]:
         raise ValueError(
@@ -336,8 +330,3 @@ def _from_arrays(path, target: str, max_rows: int) -> Dataset:
         source=path.name,
         row_numbers=np.arange(1, len(X) + 1),
     )
-
-
-def _listed(names, limit: int = 20) -> str:
-    names = [str(n) for n in names]
-    return ", ".join(names[:limit]) + (f" and {len(names) - limit} more" if len(names) > limit else "")

@@ -7,9 +7,7 @@ gradient back), ``margins`` (how far an input is from the border), ``terms`` (fu
 ``proxy_nca``, ``margin_lvq``, ``wrappers``.
 """
 
-from holdfast.learn.geometry import TripletGeometry as TripletGeometry
 from holdfast.learn.learner import MetricLearner as MetricLearner
-from holdfast.learn.learner import Precomputed as Precomputed
 from holdfast.learn.learner import TermLearner as TermLearner
 from holdfast.learn.learner import TripletLearner as TripletLearner
 from holdfast.learn.learner import adversarial_margins as adversarial_margins
@@ -20,14 +18,10 @@ from holdfast.learn.lmnn import SpectralNormLMNN as SpectralNormLMNN
 from holdfast.learn.margin_lvq import MarginLVQ as MarginLVQ
 from holdfast.learn.margins import adversarial_margin as adversarial_margin
 from holdfast.learn.margins import closest_adversarial as closest_adversarial
-from holdfast.learn.margins import slope_matrix as slope_matrix
 from holdfast.learn.objective import Objective as Objective
-from holdfast.learn.proxy_nca import ProxyGeometry as ProxyGeometry
 from holdfast.learn.proxy_nca import ProxyNCA as ProxyNCA
 from holdfast.learn.safeguards import PoorMetricWarning as PoorMetricWarning
 from holdfast.learn.scml import SCML as SCML
-from holdfast.learn.scml import local_bases as local_bases
-from holdfast.learn.scml import triplet_bases as triplet_bases
 from holdfast.learn.spaces import BasisWeights as BasisWeights
 from holdfast.learn.spaces import Factors as Factors
 from holdfast.learn.spaces import Mahalanobis as Mahalanobis
@@ -35,13 +29,8 @@ from holdfast.learn.spaces import Points as Points
 from holdfast.learn.spaces import PositiveDefinite as PositiveDefinite
 from holdfast.learn.spaces import PSDMatrices as PSDMatrices
 from holdfast.learn.spaces import Space as Space
-from holdfast.learn.spaces import check_metric as check_metric
-from holdfast.learn.spaces import components_of as components_of
-from holdfast.learn.spaces import whitening as whitening
 from holdfast.learn.supervision import NeighborSearch as NeighborSearch
-from holdfast.learn.supervision import Pairs as Pairs
 from holdfast.learn.supervision import Triplets as Triplets
-from holdfast.learn.supervision import class_proxies as class_proxies
 from holdfast.learn.supervision import knn_triplets as knn_triplets
 from holdfast.learn.terms import CappedTrace as CappedTrace
 from holdfast.learn.terms import LogDet as LogDet

@@ -27,7 +27,7 @@ from holdfast.base.inputs import check_count
 from holdfast.base.neighbors import ranked_by_class
 from holdfast.learn.objective import Objective, Terms, scatters_of
 from holdfast.learn.rows import LabelledRows, TripletRows
-from holdfast.learn.supervision import NeighborSearch, Triplets, as_search, check_classes, cross
+from holdfast.learn.supervision import NeighborSearch, Triplets, as_search, check_class_sizes, cross
 from holdfast.learn.terms import MatrixTerm, TripletTerm
 
 _MIN_PER_CLASS = 100  # rows of a class in a sample, if it has them: enough for a few k-means centres or local bases
@@ -52,10 +52,8 @@ def _total(tasks: list) -> tuple:
 
 
 class BlockedRows(LabelledRows):
-    """Rows in blocks, with their classes if labels are given; blocks without rows are left out.
-
-    ``rows`` and ``codes`` are tasks, ``starts`` the index of the first row of each block, ``counts`` the rows of each
-    block in each class.
+    """Rows in blocks, with their classes if labels are given; blocks without rows are left out. ``rows`` and ``codes``
+    are tasks, ``starts`` the index of each block's first row, ``counts`` its rows of each class.
     """
 
     in_memory = False
@@ -105,9 +103,8 @@ class BlockedRows(LabelledRows):
         return mapped
 
     def sample(self, size: int, random_state) -> tuple[np.ndarray, np.ndarray]:
-        """Rows and class codes as arrays: all, or about ``size`` of them, drawn class by class in proportion.
-
-        Of a class with few rows at least a hundred, if it has them.
+        """Rows and class codes as arrays: all, or about ``size`` of them, drawn class by class in proportion, but at
+        least a hundred of each class that has them.
         """
         drawn = _draw_rows(self.counts, size, random_state)
         blocks = zip(self.rows, self.codes, drawn, strict=True)
@@ -133,7 +130,7 @@ class BlockedRows(LabelledRows):
                 "choose a number, such as n_impostors=10."
             )
         check_count("knn_triplets", "n_impostors", n_impostors)
-        check_classes(self.classes, self.counts.sum(axis=0), n_neighbors)
+        check_class_sizes(self.classes, self.counts.sum(axis=0), n_neighbors)
         blocks = list(zip(self.rows, self.codes, self.starts.tolist(), strict=False))
         found = []
         for (X, codes, start), chosen in zip(blocks, self._anchors(neighbors), strict=True):
@@ -387,10 +384,9 @@ def _none_found(m: int, k: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _search_block(found, anchors: tuple, block: tuple) -> list[tuple[np.ndarray, np.ndarray]]:
-    """The nearest targets and impostors among those found so far and those of one more block: d² and indices of each.
-
-    ``anchors`` are rows, their codes, and their indices among all rows; ``block`` has rows, codes, index of the first.
-    Of equally near ones the smaller index is nearer.
+    """The nearest targets and impostors among those found so far and those of one more block: d² and indices of each,
+    ties to the smaller index. ``anchors`` are rows, codes and indices among all rows; ``block`` rows, codes, index of
+    the first.
     """
     (Q, labels, index), (X, y, start) = anchors, block
     Q, X = _writable(Q), _writable(X)
@@ -400,9 +396,9 @@ def _search_block(found, anchors: tuple, block: tuple) -> list[tuple[np.ndarray,
     else:
         here = ranked_by_class(X, y, n_same, n_other, 1, queries=(Q, labels))
     nearest = []
-    for (d, before), (new_d, places) in zip(found, here, strict=True):
+    for (d, before), (new_d, new_index) in zip(found, here, strict=True):
         both = np.hstack([d, new_d])
-        indices = np.hstack([before, np.where(places < 0, -1, places.astype(np.int64) + start)])
+        indices = np.hstack([before, np.where(new_index < 0, -1, new_index.astype(np.int64) + start)])
         order = np.lexsort((indices, both), axis=1)[:, : d.shape[1]]
         nearest.append((np.take_along_axis(both, order, axis=1), np.take_along_axis(indices, order, axis=1)))
     return nearest

@@ -13,7 +13,7 @@ import numpy as np
 from scipy.linalg.lapack import dpotrf
 
 from holdfast._core.geometry import degrees, half_laplacian, pair_forms, pair_squares, scatter, scatter_some, take
-from holdfast.base.blocks import Workers, balanced, blocks, n_threads, pieces
+from holdfast.base.blocks import Workers, balanced, blocks, count_blocks, n_threads
 from holdfast.learn.supervision import Pairs, Triplets, group
 
 _LINE = 8  # float64 numbers in a cache line of 64 bytes
@@ -34,10 +34,8 @@ _LANES = 8  # groups of blocks with sums of their own, so that threads never wri
 
 
 def padded_rows(n: int, width: int) -> np.ndarray:
-    """Zeros of shape (n, width), aligned to a cache line; rows wider than half a line are made whole lines.
+    """Zeros of shape (n, width), aligned to a cache line; rows wider than half a line are padded to whole lines.
 
-    Examples
-    --------
     >>> rows = padded_rows(5, 23)
     >>> rows.shape, rows.ctypes.data % 64
     ((5, 24), 0)
@@ -56,13 +54,9 @@ def padded(A: np.ndarray) -> np.ndarray:
 
 
 def cache_friendly_order(X: np.ndarray) -> np.ndarray | None:
-    """An order of the rows in which neighbouring points mostly lie close in memory; None if all fit the cache.
+    """An order of the rows in which neighbouring points mostly lie close in memory: halved at the median along one
+    principal axis after the other, down to cells of about a thousand. None if all fit the cache.
 
-    The points are halved at the median along the first principal axis, each half along the second, and so on down to
-    cells of about a thousand.
-
-    Examples
-    --------
     >>> X = np.random.default_rng(0).normal(size=(40_000, 20))
     >>> order = cache_friendly_order(X)
     >>> bool(np.abs(np.diff(X[order], axis=0)).mean() < np.abs(np.diff(X, axis=0)).mean())
@@ -112,9 +106,8 @@ def _times(U: np.ndarray, A: np.ndarray, out: np.ndarray) -> tuple[np.ndarray, .
 
 
 def _times_triangle(U: np.ndarray, R: np.ndarray, out: np.ndarray) -> list[tuple[np.ndarray, ...]]:
-    """The product ``out = U Rᵀ`` with an upper triangle R, in slabs of columns that begin at multiples of 8.
-
-    A slab needs no column of U before its own.
+    """The product ``out = U Rᵀ`` with an upper triangle R, in slabs of columns that begin at multiples of 8; a slab
+    needs no column of U before its own.
     """
     width = out.shape[1]
     starts = sorted({width * slab // (8 * _SLABS) * 8 for slab in range(_SLABS)})
@@ -122,11 +115,9 @@ def _times_triangle(U: np.ndarray, R: np.ndarray, out: np.ndarray) -> list[tuple
 
 
 class PairLoop:
-    """Arrays for the loops over one set of pairs: ``Z ↦ ‖z_i − z_j‖²``, and ``w ↦ Σ w_ij (x_i − x_j)(x_i − x_j)ᵀ``.
-
-    That sum is ``Xᵀ Lap(w) X``, where ``Lap(w)`` is the graph Laplacian of the pairs with weights w; its diagonal holds
-    the degrees, for each point the sum of the weights of its pairs. ``lanes`` are ranges of pairs with degrees of their
-    own, so that threads never write to the same memory.
+    """Arrays for ``Z ↦ ‖z_i − z_j‖²`` and ``w ↦ Σ w_ij (x_i − x_j)(x_i − x_j)ᵀ = Xᵀ Lap(w) X`` over one set of pairs.
+    Lap(w) is their graph Laplacian, with degrees, sums of weights, on its diagonal; ``lanes`` are ranges of pairs with
+    degrees of their own, so that threads never write to the same memory.
     """
 
     def __init__(self, pairs: Pairs, width: int, n_blocks: int, lanes: list[slice]):
@@ -193,51 +184,19 @@ class _Cut:
     def loop(self, pairs: Pairs, lanes: list[slice]) -> PairLoop:
         """The loop over some pairs."""
         work = self.product + _PAIR_ONE_WAY * len(pairs) * self.p
-        return PairLoop(pairs, self.p, 1 if self.small else pieces(work), lanes)
+        return PairLoop(pairs, self.p, 1 if self.small else count_blocks(work), lanes)
 
 
 class TripletGeometry:
-    """``a, b, h`` of all triplets under a metric M, and the gradient in M from the derivatives by them.
+    """``a = d²_M(x_i, x_j)``, ``b = d²_M(x_i, x_l)``, ``h = (x_j − x_l)ᵀ M B M (x_j − x_l)``, and the gradient in M.
 
-    For a triplet (i, j, l)::
+    With ``M = RᵀR`` and ``B = C Cᵀ`` each is ``‖z_i − z_j‖²`` of a de-duplicated pair, ``Z = X Rᵀ`` for a and b, and
+    ``X M C`` for h. Backwards, derivatives are summed per pair into weights w (w_h for h), and the gradient is
+    ``S(w) + S(w_h) M B + B M S(w_h)`` with ``S(w) = Σ w_ij (x_i − x_j)(x_i − x_j)ᵀ = Xᵀ Lap(w) X``: no array is both
+    as long as the pairs and as wide as the points.
 
-        a = d²_M(x_i, x_j)
-        b = d²_M(x_i, x_l)
-        h = (x_j − x_l)ᵀ M B M (x_j − x_l)
-
-    With ``M = RᵀR`` and ``B = C Cᵀ`` each is the squared length ``‖z_i − z_j‖²`` of a de-duplicated index pair:
-    ``Z = X Rᵀ`` for a and b, ``Z = X M C`` for h. Backwards, the partial derivatives are summed per pair into weights w
-    (w_h for h), and the gradient is
-
-        Σ ∂a X_ij + ∂b X_il + ∂h (X_jl M B + B M X_jl) = S(w) + S(w_h) M B + B M S(w_h),
-
-    where ``X_ij = (x_i − x_j)(x_i − x_j)ᵀ`` and ``S(w) = Xᵀ Lap(w) X`` is the sum of ``w_ij X_ij`` over pairs, so that
-    no array is both as long as the pairs and as wide as the points. Points are centred first, since only differences
-    count. Arrays are kept and overwritten by every call: large ones cost more to allocate than to fill.
-
-    An evaluation is three calls: ``measure(M)``; then ``sweep(task)``, which runs a task on every block of anchors;
-    then ``gradient_in_metric()``. The task reads the ``numbers`` of its block and hands their derivatives to
-    ``collect``, while both are in the cache.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n_samples, n_features), float64, C order
-    triplets : Triplets
-    B : ndarray of shape (n_features, n_features) or None
-        Inverse shape of the perturbation, positive semi-definite; None is the identity.
-    with_slope : bool
-        Compute h; without it, the pairs {j, l} are never made.
-    n_jobs : int or None
-        Threads; see :func:`~holdfast.base.blocks.n_threads`. No result depends on it: how the work is cut, and
-        with it the order of sums, depends on the problem alone.
-
-    Attributes
-    ----------
-    X : ndarray of shape (n_samples, n_features)
-        The points, centred.
-    triplets : Triplets
-    blocks : list of AnchorBlock
-        The anchors, cut so that the triplets of a block fit the cache.
+    An evaluation is ``measure(M)``, ``sweep(task)``, ``gradient_in_metric()``: a task reads the ``numbers`` of a block
+    of anchors and hands their derivatives to ``collect``, while both are in the cache.
     """
 
     def __init__(self, X, triplets: Triplets, B=None, with_slope: bool = True, n_jobs=None):
@@ -247,7 +206,7 @@ class TripletGeometry:
         self.X = self._X[:, :p]
         cut = _Cut(n, p, triplets, len(triplets.pairs) + (len(triplets.slope_pairs) if with_slope else 0))
         self.workers = Workers(1 if cut.small else n_threads(n_jobs))
-        self._rows = blocks(n, 1 if cut.small else pieces(cut.product))
+        self._rows = blocks(n, 1 if cut.small else count_blocks(cut.product))
         self.targets = triplets.ij[triplets.targets]  # S, as positions among the pairs
         self._lanes = cut.lanes
         self.blocks = [block for lane in cut.lanes for block in lane]

@@ -19,7 +19,7 @@ from holdfast.base.blocks import round_to_bits, single_threaded_blas
 from holdfast.base.collections import by_blocks
 from holdfast.learn.geometry import TripletGeometry
 from holdfast.learn.objective import Objective, Terms
-from holdfast.learn.rows import LabelledRows, TripletRows, mine
+from holdfast.learn.rows import LabelledRows, TripletRows, triplet_rows
 from holdfast.learn.safeguards import (
     AUTO,
     AUTO_FRACTION,
@@ -29,8 +29,8 @@ from holdfast.learn.safeguards import (
     VoteCheck,
     check_fraction,
     default_loss,
-    divide,
     finite_scatters,
+    split_for_validation,
 )
 from holdfast.learn.solvers import LBFGS, PrimalDual, Progress, Solution, Solver, StopReason
 from holdfast.learn.solvers.base import Callback, Function
@@ -43,14 +43,8 @@ _ZERO = 1e-6  # a largest d² below it is as good as 0: the hinge requires diffe
 
 @dataclass(frozen=True, eq=False)
 class Precomputed:
-    """Results that depend on the rows and on no parameter that is searched: made once for many fits.
-
-    Attributes
-    ----------
-    parameters : dict
-        Parameters to set before ``fit``.
-    arguments : dict
-        Arguments to pass to ``fit``.
+    """Parameters and arguments of ``fit`` that depend on the rows and on no parameter that is searched: made once, for
+    many fits.
     """
 
     parameters: dict[str, Any] = field(default_factory=dict)
@@ -266,15 +260,14 @@ class TermLearner(TripletLearner):
         return self
 
     def _make_objective(self, X, y, triplets) -> tuple[Objective, Span | None, VoteCheck | None, Validation | None]:
-        """The objective: all terms over the triplets of the data, which are released when this returns.
-
-        With it the span on which the metric is learned, if on one; the check of the votes, if the triplets were made
-        from labels; and the loss on held-out rows, if some are held out.
+        """The objective over the triplets of the data, which are released when this returns; the span on which the
+        metric is learned, the check of the votes (triplets from labels only) and the loss on held-out rows, each None
+        if there is none.
         """
         name, terms = type(self).__name__, list(self.make_terms())
         for _, term in terms:
             term.check()
-        data = mine(self, X, y, triplets)
+        data = triplet_rows(self, X, y, triplets)
         self._prepare(data)
         loss = self.perturbation
         self.perturbation_ = default_loss(data, name, self.n_jobs) if isinstance(loss, str) else loss
@@ -294,7 +287,7 @@ class TermLearner(TripletLearner):
         fraction = self._fraction(data.in_memory, n)
         if fraction is not None:
             points, all_triplets = data.points_and_triplets()
-            to_fit, to_validate = divide(points, all_triplets, fraction)
+            to_fit, to_validate = split_for_validation(points, all_triplets, fraction)
             if len(to_fit) and len(to_validate):
                 data = TripletRows(points, None, to_fit)
                 validation = Validation(points, to_validate, terms, B, self.n_jobs)
@@ -330,10 +323,8 @@ def minimise(
     report: Callback | None = None,
     validation: Validation | None = None,
 ) -> Solution:
-    """Minimise ``J(M(x))`` over the parameters x of a space; the metric found is ``space.metric(solution.x)``.
-
-    ``objective(M)`` returns value and gradient. ``report`` is called after every iteration and ends the run by
-    returning True; ``validation`` ends it once held-out rows no longer gain, and chooses the iteration.
+    """Minimise ``J(M(x))`` over the parameters x of a space: ``objective(M)`` returns value and gradient. ``report`` is
+    called after every iteration and ends the run by True; ``validation`` ends it once held-out rows gain no more.
     """
     fun = objective if isinstance(solver, PrimalDual) else _OfParameters(objective, space)  # it takes the terms apart
     if validation is None:
@@ -375,9 +366,8 @@ def metric_space(solver: Solver) -> Space:
 
 
 def default_start(objective: Objective, solver: Solver, owner: str) -> np.ndarray:
-    """The identity; for a solver that rescales it, at the scale where the hinge's margin of 1 is typical.
-
-    The mean of ``d²(i, l)`` is then 1, whatever the units of the data.
+    """The identity; for a solver that rescales it, at the scale where the mean of ``d²(i, l)`` is 1, as the hinge's
+    margin is.
     """
     M = np.eye(objective.n_features)
     return typical_scale(objective, owner) * M if solver.rescale_default_start else M
@@ -495,9 +485,8 @@ def adversarial_margins(learner: MetricLearner, X: np.ndarray, triplets: Triplet
 
 
 def largest_tau(learner: MetricLearner, X: np.ndarray, y: np.ndarray) -> float:
-    """The 90th percentile of the Euclidean adversarial margins, the upper end of the paper's range for tau.
-
-    Over the triplets that the learner would find; the paper's 3 targets and 10 impostors for one that finds none.
+    """The 90th percentile of the Euclidean adversarial margins, the upper end of the paper's range for tau: over the
+    learner's own triplets, or with the paper's 3 targets and 10 impostors where it has none.
     """
     finds = isinstance(learner, TripletLearner)
     triplets = learner.find_triplets(X, y) if finds else knn_triplets(X, y, 3, 10, n_jobs=1)

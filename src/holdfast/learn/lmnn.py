@@ -24,8 +24,8 @@ class LMNN(TermLearner):
     """``(1 − mu) · pull + mu · push + weight · perturbation``, over positive semi-definite M.
 
     Pull is the mean squared distance to targets, push the mean hinge ``[1 + d²(i, j) − d²(i, l)]₊``. With
-    a :class:`~holdfast.Perturbation` this is the paper's LMNN-PL, without it LMNN. The defaults are chosen so that
-    a vote of neighbours is no worse than under the Euclidean distance (measured: benchmarks/frontier/README.md). The
+    a :class:`~holdfast.Perturbation` this is the paper's LMNN-PL, without it LMNN. With the
+    defaults k-NN is at least as accurate as under the Euclidean distance (measured: benchmarks/frontier/README.md). The
     paper's LMNN is ``LMNN(mu=0.5, perturbation=None, solver=ProjectedGradient())``, mu to be searched.
 
     With more features than rows, M is learned on the span of the differences between rows, which holds a minimiser over
@@ -185,7 +185,7 @@ class RegularisedLMNN(TermLearner):
 
     @abstractmethod
     def make_regulariser(self) -> MatrixTerm:
-        """The term in place of LMNN's pull."""
+        """The term that replaces LMNN's pull."""
 
     def make_terms(self) -> Terms:
         """Push and the regulariser."""
@@ -198,7 +198,7 @@ class RegularisedLMNN(TermLearner):
 class LogDetLMNN(RegularisedLMNN):
     """``push + weight · (tr M − log det M − p) + perturbation``, over positive definite M: the paper's LDD.
 
-    The log-determinant divergence takes the place of LMNN's pull. It draws the metric to the identity and
+    The log-determinant divergence replaces LMNN's pull. It draws the metric to the identity and
     keeps it positive definite: the default solver works on factors ``M = LᵀL``, where the divergence is a
     barrier; a solver that projects works on ``M ⪰ floor · I``, the floor a tenth of the smallest eigenvalue
     that a minimum without perturbation loss can have, ``weight / (weight + mean d²(i, j))``, or 0.001 if
@@ -254,7 +254,7 @@ class LogDetLMNN(RegularisedLMNN):
 class CappedTraceLMNN(RegularisedLMNN):
     """``push + weight · Σ_{k > rank} λ_k(M) + perturbation``, over positive semi-definite M: the paper's CAP.
 
-    The capped trace, the sum of all but the ``rank`` largest eigenvalues, takes the place of LMNN's pull.
+    The capped trace, the sum of all but the ``rank`` largest eigenvalues, replaces LMNN's pull.
     With a :class:`~holdfast.Perturbation` this is the paper's CAP-PL.
 
     With more features than rows, M is learned on the span of the differences between rows, as for
@@ -269,12 +269,12 @@ class CappedTraceLMNN(RegularisedLMNN):
         Weight of the capped trace; push has weight 1.
     rank : int or None, default=None
         Number of eigenvalues that are not penalised; None is four fifths of the features, rounded up: with half of
-        them the vote was below the Euclidean one on fourclass and iris (measured, benchmarks/frontier).
+        them k-NN was less accurate than Euclidean k-NN on fourclass and iris (measured, benchmarks/frontier).
     perturbation, solver, init, neighbors, n_jobs, callback, verbose
         As for :class:`~holdfast.LMNN`.
     validation_fraction : float, "auto" or None, default="auto"
         As for :class:`~holdfast.LMNN`. The capped trace does not limit the largest eigenvalues, so that the minimum is
-        overfitted. The paper's schedule, ``solver=ProjectedGradient()``, stops early in its own way.
+        overfitted. The paper's schedule, ``solver=ProjectedGradient()``, stops early by its own rule.
 
     Attributes
     ----------
@@ -327,7 +327,7 @@ class CappedTraceLMNN(RegularisedLMNN):
 class SpectralNormLMNN(RegularisedLMNN):
     """``push + weight · λ_max(M) + perturbation``, over positive semi-definite M: the paper's SN.
 
-    The spectral norm takes the place of LMNN's pull.
+    The spectral norm replaces LMNN's pull.
 
     With more features than rows, M is learned on the span of the differences between rows, as for
     :class:`~holdfast.LMNN`: weight outside cannot lower the norm.

@@ -105,7 +105,7 @@ def closest_adversarial(M, x, target, impostor, shape=None, reduction=None) -> n
     f, slope = _gap(M, *points)
     step = slope if D is None else slope @ D  # rows Dᵀ M (x_l − x_j)
     if shape is not None:
-        A0 = check_shape(shape, step.shape[1])
+        A0 = check_shape_matrix(shape, step.shape[1])
         step = cho_solve(cho_factor(A0), step.T).T
     h = np.einsum("tk,tk->t", slope, step if D is None else step @ D.T)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -134,7 +134,10 @@ def _check(M, x, target, impostor) -> list[np.ndarray]:
     return [M, *rows]
 
 
-def check_shape(shape, n_features: int) -> np.ndarray:
+# -- the shape of moves, also before a reduction ----------------------------------------------------
+
+
+def check_shape_matrix(shape, n_features: int) -> np.ndarray:
     """``A_0`` as a symmetric float array; ``ValueError`` if it is not positive definite or of another size."""
     A0 = np.asarray(shape, dtype=np.float64)
     if A0.ndim == 1:  # a diagonal
@@ -159,28 +162,8 @@ def check_shape(shape, n_features: int) -> np.ndarray:
 
 
 def slope_matrix(n_features: int, shape=None, reduction=None) -> np.ndarray | None:
-    """``B = D A_0⁻¹ Dᵀ``, the inverse shape of a perturbation, carried through a reduction D.
-
-    Perturbations of equal size lie on ``{δ : δᵀ A_0 δ = r²}`` in the input space; learning happens on
-    ``z = D x``.
-
-    Parameters
-    ----------
-    n_features : int
-        Number of features of the points the metric is learned on (rows of D).
-    shape : array-like or None
-        ``A_0``, positive definite, or its diagonal; None is the identity.
-    reduction : array-like of shape (n_features, n_inputs) or None
-        ``D``; None is the identity.
-
-    Returns
-    -------
-    ndarray of shape (n_features, n_features), or None for the identity
-
-    References
-    ----------
-    Yang, Guo, Dong and Xue, "Towards certified robustness of distance metric learning",
-    supplement A and A.1.
+    """``B = D A_0⁻¹ Dᵀ``, None for the identity: the inverse of the shape ``A_0`` (matrix, diagonal or None), carried
+    through a reduction D of shape (n_features, n_inputs) (Yang, Guo, Dong and Xue, supplement A and A.1).
     """
     D = None if reduction is None else check_reduction(reduction, n_features)
     if shape is None:
@@ -188,7 +171,7 @@ def slope_matrix(n_features: int, shape=None, reduction=None) -> np.ndarray | No
             return None
         B = D @ D.T
         return None if np.allclose(B, np.eye(n_features), rtol=0, atol=1e-12) else B
-    A0 = check_shape(shape, n_features if D is None else D.shape[1])
+    A0 = check_shape_matrix(shape, n_features if D is None else D.shape[1])
     inverse_times = cho_solve(cho_factor(A0), np.eye(A0.shape[0]) if D is None else D.T)
     B = inverse_times if D is None else D @ inverse_times
     return (B + B.T) / 2
@@ -208,11 +191,9 @@ def check_reduction(reduction, n_features: int) -> np.ndarray:
 
 
 def linear_part(reduction) -> np.ndarray:
-    """``D`` of a reduction ``z = D x + d``, given as a matrix D or as a fitted affine transformer.
-
-    Of known types, and of pipelines of these, D is read from fitted attributes (:mod:`holdfast.base.affine`). Of
-    others, column k is ``(transform(c + s_k e_k) − transform(c))/s_k``, c being ``mean_`` or 0, and the steps ``s_k``
-    as long as c, so that no large numbers cancel. ``ValueError`` if two further points show that it is not affine.
+    """``D`` of a reduction ``z = D x + d``, a matrix or a fitted affine transformer: read from its attributes where the
+    type is known (:mod:`holdfast.base.affine`), else from differences ``(transform(c + s_k e_k) − transform(c))/s_k``,
+    c being ``mean_`` or 0 and ``s_k`` as long as c. ``ValueError`` if two further points show that it is not affine.
     """
     if not hasattr(reduction, "transform"):
         return np.asarray(getattr(reduction, "components_", reduction), dtype=np.float64)
@@ -265,10 +246,8 @@ def _probe(reduction) -> np.ndarray:
 
 
 def input_variances(variances: np.ndarray | None, n_features: int, reduction=None) -> np.ndarray:
-    """Variance of every *input* feature in the training data.
-
-    Without a reduction the points are the inputs, and ``variances`` are those of their features; after one,
-    they are the diagonal of the covariance that the fitted reduction (a PCA) stores.
+    """Variance of every *input* feature in the training data: ``variances``, or after a reduction (a PCA) the diagonal
+    of the covariance that it stores.
     """
     if reduction is None:
         if variances is None:
@@ -284,13 +263,14 @@ def input_variances(variances: np.ndarray | None, n_features: int, reduction=Non
     return np.diag(reduction.get_covariance())
 
 
-class PrototypeMargins:
-    """``m_i = min_l max_j (d²(x_i, a_l) − d²(x_i, a_j)) / (2 ‖a_l − a_j‖*)``, j of the class of i, l of the others.
+# -- margins of prototypes --------------------------------------------------------------------------
 
-    The fraction is the signed distance from ``x_i`` to the border of l and j, the points that are as near to ``a_l`` as
-    to ``a_j``. A move shorter than ``m_i > 0`` leaves every rival prototype l farther than some prototype j of the
-    row's class, so the prediction does not change (Lemma B1 for one neighbour). ``m_i < 0`` exactly where the
-    prediction is wrong. With one prototype per class ``m_i`` is the exact radius; with more it is a lower bound.
+
+class PrototypeMargins:
+    """``m_i = min_l max_j (d²(x_i, a_l) − d²(x_i, a_j)) / (2 ‖a_l − a_j‖*)``, j of the class of i, l of the others: a
+    lower bound on the radius (Lemma B1 for one neighbour), exact with one prototype per class, negative where the
+    prediction is wrong. The fraction is the signed distance from ``x_i`` to the points as near to ``a_l`` as to
+    ``a_j``.
     """
 
     def __init__(self, X: np.ndarray, codes: np.ndarray, labels: np.ndarray, norm: float = 2.0):
@@ -316,9 +296,8 @@ class PrototypeMargins:
         return self._margins
 
     def pull_back(self, weights: np.ndarray) -> np.ndarray:
-        """``Σ_i weights_i ∂m_i/∂A`` at the prototypes measured last, an array of the shape of A.
-
-        With ``s = ‖a_l − a_j‖*``: ``∂m/∂a_l = (a_l − x)/s − m/s · ∂s/∂a_l``, ``∂m/∂a_j = (x − a_j)/s − m/s · ∂s/∂a_j``.
+        """``Σ_i weights_i ∂m_i/∂A`` at the prototypes measured last, of the shape of A. With ``s = ‖a_l − a_j‖*``:
+        ``∂m/∂a_l = (a_l − x)/s − m/s · ∂s/∂a_l``, ``∂m/∂a_j = (x − a_j)/s − m/s · ∂s/∂a_j``.
         """
         scaled = weights / self._lengths[self._rivals, self._targets]  # weights_i / s_i
         G, pair_sums = np.zeros_like(self._A), np.zeros_like(self._lengths)

@@ -61,10 +61,10 @@ class ProxyNCA(MetricLearner):
         proxies without it. None is ProxyNCA++ as it was published.
     normalize : bool, default=False
         Whether rows and proxies are scaled to a common length, as in the paper. It is the mean length of the rows (1,
-        if they have unit length already: then nothing happens to the rows). Only for rows of unit length: learned on
-        rows that were scaled, proxies vote badly on rows that were not. If not, both are taken as they are.
+        if they have unit length already: then nothing happens to the rows). Only for rows of unit length: proxies
+        that were learned on scaled rows predict poorly for rows that were not scaled.
     n_proxy_steps : int, default=200
-        The proxies stay where they are after so many steps.
+        Steps of the proxies; after these they are fixed.
     solver : solver or None, default=None
         None is :class:`~holdfast.learn.solvers.LBFGS`.
     init : array-like of shape (n_features, n_features) or None, default=None
@@ -246,10 +246,12 @@ def _to_unit_length(X: np.ndarray) -> np.ndarray:
     return np.divide(X, norms, out=np.zeros_like(X), where=norms > 0)
 
 
-class ProxyLoss:
-    """``1/n Σ_i softmax loss + weight · perturbation``, as a function of M and of free proxies A.
+# -- the loss ---------------------------------------------------------------------------------------
 
-    The n points may be spread over several blocks. ``unit`` scales proxies to length 1.
+
+class ProxyLoss:
+    """``1/n Σ_i softmax loss + weight · perturbation`` of M and of free proxies A, over points in one or several
+    blocks; ``unit`` scales proxies to length 1.
     """
 
     def __init__(self, softmax: ProxySoftmax, perturbation: Perturbation | None, unit: bool, n: int, B=None):
@@ -296,6 +298,9 @@ def _norms(A: np.ndarray) -> np.ndarray:
     return np.where(norm > 0, norm, 1.0)
 
 
+# -- turns of the metric and of the proxies ---------------------------------------------------------
+
+
 class AlternatingRun:
     """Joins the solver's runs of several turns into one: one trace, one callback."""
 
@@ -330,6 +335,9 @@ class AlternatingRun:
             self.n_evaluations += solution.n_evaluations
 
 
+# -- the default perturbation loss ------------------------------------------------------------------
+
+
 def default_proxy_loss(
     X: np.ndarray, codes: np.ndarray, A: np.ndarray, labels: np.ndarray, length: float
 ) -> Perturbation | None:
@@ -342,30 +350,13 @@ def default_proxy_loss(
     return Perturbation(tau, STRENGTH / tau**2) if good else None
 
 
+# -- distances to proxies, and the gradients back ---------------------------------------------------
+
+
 class ProxyGeometry:
-    """``d_ik = d²_M(x_i, a_k)`` and ``h_kl = (a_k − a_l)ᵀ M B M (a_k − a_l)``, and their pull-backs.
-
-    A point's nearest proxy of its class a⁺ and of the others a⁻ make a triplet (x, a⁺, a⁻), whose three
-    numbers are two entries of d and one of h. Backwards, partials C in d whose rows sum to 0 (as those of
-    every loss of differences do) and partials H in h give ::
-
-        ∂M = Aᵀ diag(Cᵀ1) A − sym(2 Xᵀ C A) + 2 sym(Aᵀ Lap(H + Hᵀ) A M B)
-        ∂A = 2 (diag(Cᵀ1) A − Cᵀ X) M + 2 Lap(H + Hᵀ) A M B M
-
-    so that all that is read of the points is ``Xᵀ C``, summed over blocks of points: those blocks may be
-    anywhere, :func:`gradients` needs their sums alone.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n_points, n_features)
-    y : int ndarray of shape (n_points,)
-        Class codes of the points.
-    labels : int ndarray of shape (n_proxies,)
-        Class codes of the proxies, of which every class has at least one.
-    B : ndarray or None
-        Inverse shape of the perturbation; None is the identity.
-    n_jobs : int or None
-        Threads.
+    """``d_ik = d²_M(x_i, a_k)`` up to a constant per point, and ``h_kl = (a_k − a_l)ᵀ M B M (a_k − a_l)``. With
+    partials C in d, whose rows sum to 0, and H in h the points enter the gradients only by the sums ``Xᵀ C`` and
+    ``Cᵀ1``, which blocks add up; :func:`gradients` has the formulas.
     """
 
     def __init__(self, X: np.ndarray, y: np.ndarray, labels: np.ndarray, B=None, n_jobs=None):
@@ -375,14 +366,8 @@ class ProxyGeometry:
         self._parts = leaves(X.shape[0])
 
     def sums(self, M: np.ndarray, A: np.ndarray, of_block) -> tuple:
-        """``value, Cᵀ1, Cᵀ X, H`` of a loss, summed over the points.
-
-        Parameters
-        ----------
-        M : ndarray of shape (n_features, n_features)
-        A : ndarray of shape (n_proxies, n_features)
-        of_block : callable
-            ``of_block(part, d, h) -> value, C, H`` of a block of points, C as large as d and H as h.
+        """``value, Cᵀ1, Cᵀ X, H`` of a loss, summed over the points; ``of_block(part, d, h) -> value, C, H`` of a block
+        of points.
         """
         Y = A @ M  # rows M a_k
         squares = np.einsum("kp,kp->k", A, Y)
@@ -403,7 +388,11 @@ class ProxyGeometry:
 
 
 def gradients(sums: tuple, M: np.ndarray, A: np.ndarray, B: np.ndarray | None) -> tuple[float, np.ndarray, np.ndarray]:
-    """The value of a loss, and its gradients in M and in the proxies A, from its sums over the points."""
+    """The value of a loss, and its gradients in M and in the proxies A, from its sums over the points.
+
+    ``∂M = Aᵀ diag(Cᵀ1) A − sym(2 Xᵀ C A) + 2 sym(Aᵀ Lap(H + Hᵀ) A M B)`` and
+    ``∂A = 2 (diag(Cᵀ1) A − Cᵀ X) M + 2 Lap(H + Hᵀ) A M B M``.
+    """
     value, degree, CX, H = sums
     pull = degree[:, None] * A - CX  # rows Σ_i C_ik (a_k − x_i)
     GM = A.T @ pull - CX.T @ A

@@ -1,6 +1,6 @@
 """Checked rows with their classes, or with their triplets: here of arrays, in :mod:`holdfast.learn.dask` of blocks.
 
-A learner gets them from :func:`labelled_rows` or :func:`mine`, and then calls their methods, wherever they are.
+A learner gets them from :func:`labelled_rows` or :func:`triplet_rows`, and then calls their methods, wherever they are.
 """
 
 from collections.abc import Callable
@@ -124,10 +124,9 @@ def labelled_rows(X, y, validate: Callable[..., Any], owner: str) -> LabelledRow
     return LabelledRows(X, *np.unique(y, return_inverse=True))
 
 
-def mine(learner, X, y=None, triplets=None) -> TripletRows:
-    """Check rows and find their triplets, by the learner's ``n_neighbors``, ``n_impostors`` and ``neighbors``.
-
-    Triplets that are given are taken instead of those of labels. ``n_features_in_`` and ``feature_names_in_`` are set.
+def triplet_rows(learner, X, y=None, triplets=None) -> TripletRows:
+    """Check rows and find their triplets by the learner's ``n_neighbors``, ``n_impostors`` and ``neighbors``, or take
+    those given. Sets ``n_features_in_`` and ``feature_names_in_``.
     """
     validate, owner = partial(validate_data, learner), type(learner).__name__
     if y is None and triplets is None:

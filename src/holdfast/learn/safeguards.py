@@ -33,12 +33,9 @@ _MIN_LOSS = 0.02  # share of the queries that must be lost besides, for a differ
 
 @dataclass(frozen=True, eq=False)
 class Span:
-    """``span {x_i − x_j}``: rows are ``mean + Q z``, metrics on it are ``M = Q M_z Qᵀ``.
-
-    n rows differ within a space of n − 1 dimensions at most, so with more features than rows a metric is learned there,
-    at the cost of n × n matrices. ``d_M(x_i, x_j) = d_{M_z}(z_i, z_j)`` between training rows. A new row x has a part
-    outside the span, which lies equally far from every training row: M ranks them as any metric with the same M_z and
-    no terms that mix the two parts does.
+    """``span {x_i − x_j}``: rows are ``mean + Q z``, metrics ``M = Q M_z Qᵀ``. With more features than rows a metric is
+    learned there, at the cost of n × n matrices; what a new row has outside the span is equally far from every training
+    row.
     """
 
     mean: np.ndarray
@@ -81,12 +78,13 @@ def finite_scatters(scatters: tuple[np.ndarray, np.ndarray], owner: str) -> tupl
     return scatters
 
 
-def default_loss(data: TripletRows, owner: str, n_jobs: int | None) -> Perturbation | None:
-    """``tau = ¼ √(mean d²(i, l))``, ``weight = 0.3 / tau²``; None if the rows do not differ.
+# -- the default perturbation loss ------------------------------------------------------------------
 
-    Moves, and with them d, are measured by ``A_0 = diag(s̄ / s_k)``, s_k being the standard deviation of feature k and
-    s̄² the mean variance: halfway between the units of the features as they are, in which a feature in thousands would
-    outweigh all others, and standardised ones, which would undo a PCA. With more features than rows it is the identity.
+
+def default_loss(data: TripletRows, owner: str, n_jobs: int | None) -> Perturbation | None:
+    """``tau = ¼ √(mean d²(i, l))``, ``weight = 0.3 / tau²``; None if the rows do not differ. Moves are measured by
+    ``A_0 = diag(s̄ / s_k)``, s_k the standard deviations and s̄² the mean variance: halfway between features as they
+    are and standardised ones, which would undo a PCA. With more features than rows it is the identity.
     """
     C = finite_scatters(data.scatters(n_jobs), owner)[1]
     n, p = data.shape
@@ -101,11 +99,12 @@ def default_loss(data: TripletRows, owner: str, n_jobs: int | None) -> Perturbat
     return Perturbation(tau, STRENGTH / tau**2, shape=shape) if tau > 0 and np.isfinite(STRENGTH / tau**2) else None
 
 
-class Validation:
-    """``Σ weight · mean(term)`` over the triplets of held-out anchors, after every iteration; it keeps the best.
+# -- early stopping on held-out rows ----------------------------------------------------------------
 
-    A fit can go on lowering its own loss by stretching a few directions, which no held-out row confirms
-    (``benchmarks/yang/FINDINGS.md``).
+
+class Validation:
+    """``Σ weight · mean(term)`` over the triplets of held-out anchors, after every iteration; it keeps the best. A fit
+    can go on lowering its loss in directions that no held-out row confirms (``benchmarks/yang/FINDINGS.md``).
     """
 
     def __init__(self, X, triplets: Triplets, terms: Terms, B, n_jobs: int | None):
@@ -115,7 +114,7 @@ class Validation:
         self._best, self._best_x = 0, np.empty(0)  # the iteration of the lowest loss, and its parameters
 
     def __call__(self, M: np.ndarray, x: np.ndarray) -> bool:
-        """Note the loss of M, for which the parameters x stand; True if the fit should end."""
+        """Record the loss of ``M = M(x)``; True if the fit should end."""
         self.losses.append(self._objective(M)[0])
         last = len(self.losses) - 1
         if last == 0 or self.losses[last] < self.losses[self._best]:
@@ -145,11 +144,9 @@ def check_fraction(owner: str, fraction) -> None:
         check_number(owner, "validation_fraction", fraction, above=0, below=1)
 
 
-def divide(X: np.ndarray, triplets: Triplets, fraction: float) -> tuple[Triplets, Triplets]:
-    """The triplets to fit, and those to validate on.
-
-    Rows are held out, not triplets: no triplet of the fit names one of them, and the other two points of a validation
-    triplet are rows of the fit.
+def split_for_validation(X: np.ndarray, triplets: Triplets, fraction: float) -> tuple[Triplets, Triplets]:
+    """The triplets to fit, and those to validate on. Rows are held out, not triplets: the fit names none of them, and
+    the other two points of a validation triplet are rows of the fit.
     """
     out = held_out(X, fraction)
     inside = ~out[triplets.j] & ~out[triplets.l]
@@ -157,12 +154,8 @@ def divide(X: np.ndarray, triplets: Triplets, fraction: float) -> tuple[Triplets
 
 
 def held_out(X: np.ndarray, fraction: float) -> np.ndarray:
-    """Mask of rows to hold out: evenly spaced in the lexicographic order of the rows.
+    """Mask of rows to hold out: evenly spaced in the lexicographic order, so the given order does not matter.
 
-    So the choice does not depend on the order in which the rows are given, and needs no random numbers.
-
-    Examples
-    --------
     >>> held_out(np.array([[3.0], [1.0], [4.0], [2.0]]), 0.5).tolist()
     [True, True, False, False]
     """
@@ -173,8 +166,11 @@ def held_out(X: np.ndarray, fraction: float) -> np.ndarray:
     return mask
 
 
+# -- does the vote get worse? -----------------------------------------------------------------------
+
+
 class PoorMetricWarning(ConvergenceWarning):
-    """Neighbours vote worse under the learned metric than under the Euclidean distance, on its own training rows.
+    """Neighbours predict less accurately under the learned metric than under the Euclidean one, on training rows.
 
     Parameters
     ----------

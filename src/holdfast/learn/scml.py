@@ -39,11 +39,11 @@ class SCML(TermLearner):
         more, 1000 from 10,000 points or 100 features on.
     eta : float, default=0.0003
         Weight of the L1 norm: the larger, the fewer bases are used. At least 0. On rows of unit length, as the paper
-        has them, 0.01 leaves so few bases on images that the vote is far below the Euclidean one (measured,
-        benchmarks/frontier); 0.0003 is no worse than that on any of 20 sets.
+        has them, 0.01 leaves so few bases on images that k-NN is far less accurate than Euclidean k-NN
+        (measured, benchmarks/frontier); with 0.0003 it is at least as accurate on all of 20 sets.
     basis : array-like of shape (n_basis, n_features) or None, default=None
         Bases of your own, scaled to unit norm. None makes Fisher discriminants of local regions; see
-        :func:`~holdfast.learn.local_bases`. From a Dask collection they are made of a random sample
+        ``local_bases``. From a Dask collection they are made of a random sample
         of about 20,000 rows, in which every class has its share.
     perturbation : Perturbation or None, default=None
         The loss that enlarges the adversarial margin.
@@ -189,34 +189,16 @@ class SCML(TermLearner):
         self.n_active_basis_ = int(np.count_nonzero(solution.x))
 
 
+# -- bases ------------------------------------------------------------------------------------------
+
+
 def local_bases(X: np.ndarray, y: np.ndarray, n_basis: int, random_state=None) -> np.ndarray:
-    """Fisher discriminants of local regions: ``b ∝ (S_w + ridge · I)⁻¹ (m_same − m_other)``, unit norm.
+    """At most n_basis Fisher discriminants of local regions: ``b ∝ (S_w + ridge · I)⁻¹ (m_same − m_other)``, unit norm
+    (Shi, Bellet and Sha, AAAI 2014, section 3). Regions: the 10 (20) nearest points of the class and of other classes
+    around each k-means centre of a class; m are their two means, S_w is their scatter about them.
 
-    The centres of the regions come from k-means within each class; a class has centres in proportion to its
-    number of points. Around each centre, on two scales, the 10 (20) nearest points of the class and the 10 (20)
-    nearest points of other classes are discriminated: m are their two means, S_w is their scatter about them.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n_samples, n_features)
-    y : ndarray of shape (n_samples,)
-    n_basis : int
-        Maximum number of bases; fewer where a class has fewer points than centres.
-    random_state : int, RandomState or None
-        Seeds k-means.
-
-    Returns
-    -------
-    ndarray of shape (n_basis or fewer, n_features)
-
-    References
-    ----------
-    Shi, Bellet and Sha, "Sparse compositional metric learning", AAAI 2014, section 3.
-
-    Examples
-    --------
     >>> import numpy as np
-    >>> from holdfast.learn import local_bases
+    >>> from holdfast.learn.scml import local_bases
     >>> X, y = np.array([[0.0, 1.0], [0.0, 2.0], [9.0, 1.0], [9.0, 2.0]]), np.array([0, 0, 1, 1])
     >>> np.abs(local_bases(X, y, n_basis=2, random_state=0)).round(6).tolist()
     [[1.0, 0.0], [1.0, 0.0]]
@@ -235,21 +217,8 @@ def local_bases(X: np.ndarray, y: np.ndarray, n_basis: int, random_state=None) -
 
 
 def triplet_bases(X: np.ndarray, triplets: Triplets, n_basis: int, random_state=None) -> np.ndarray:
-    """Fisher discriminants of local regions, as :func:`local_bases`, from triplets instead of labels.
-
-    The centres come from k-means among the anchors i. A region holds the 5 (10) anchors nearest to its centre:
-    they and their targets j are discriminated from their impostors l.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n_samples, n_features)
-    triplets : Triplets
-    n_basis, random_state
-        As for :func:`local_bases`.
-
-    Returns
-    -------
-    ndarray of shape (at most n_basis, n_features)
+    """:func:`local_bases` from triplets: centres come from k-means among the anchors i; a region holds the 5 (10)
+    anchors nearest to its centre, and they and their targets j are discriminated from their impostors l.
     """
     rng = check_random_state(random_state)
     by_anchor = np.argsort(triplets.i, kind="stable")

@@ -85,25 +85,10 @@ class Factors(Space):
 
 
 def whitening(*scatters: np.ndarray, shrinkage: float) -> np.ndarray | None:
-    """``P = (C + shrinkage · I)^-½``, where C is the mean of the scatters, each scaled to mean eigenvalue 1.
+    """``P = (C + shrinkage · I)^-½``, C the mean of the scatters, each scaled to mean eigenvalue 1; None if all are
+    zero. Rounded to 24 binary digits, because the order of the sums behind the scatters changes later ones
+    (:func:`round_reproducibly`).
 
-    Rounded to 24 binary digits, because the order of the sums behind the scatters changes later ones; see
-    :func:`holdfast.base.blocks.round_reproducibly`.
-
-    Parameters
-    ----------
-    *scatters : ndarrays of shape (n_features, n_features)
-        Means of ``X_ij`` over pairs, symmetric and positive semi-definite.
-    shrinkage : float
-        Towards the identity, which treats all directions alike; positive.
-
-    Returns
-    -------
-    ndarray of shape (n_features, n_features) or None
-        None stands for the identity, and is returned if all scatters are zero.
-
-    Examples
-    --------
     >>> P = whitening(np.diag([0.0, 200.0]), shrinkage=0.25)
     >>> P.diagonal().round(3).tolist()
     [2.0, 0.667]
@@ -116,7 +101,7 @@ def whitening(*scatters: np.ndarray, shrinkage: float) -> np.ndarray | None:
 
 
 class _Matrices(Space):
-    """Metrics themselves, in some set that a projection comes back to."""
+    """The parameters are the metric itself, in a convex set to project onto."""
 
     def metric(self, M: np.ndarray) -> np.ndarray:
         """M."""
@@ -217,7 +202,7 @@ class BasisWeights(Space):
 
 
 class Points(Space):
-    """``ℝ^(m × p)``: the positions of m free points, such as proxies. They stand for no metric."""
+    """``ℝ^(m × p)``: the positions of m free points, such as proxies. They do not determine a metric."""
 
     def bounds(self, size: int) -> None:
         """None: every coordinate is free."""
@@ -229,27 +214,23 @@ class Points(Space):
 
     def start(self, M: np.ndarray) -> np.ndarray:
         """Refused: a metric does not determine points."""
-        raise TypeError("Points do not stand for a metric.")
+        raise TypeError("Points do not determine a metric.")
 
     def metric(self, A: np.ndarray) -> np.ndarray:
         """Refused: points do not determine a metric."""
-        raise TypeError("Points do not stand for a metric.")
+        raise TypeError("Points do not determine a metric.")
 
     def gradient(self, G: np.ndarray, A: np.ndarray) -> np.ndarray:
         """G."""
         return G
 
 
-def check_metric(M, n_features: int | None = None, name: str = "M") -> np.ndarray:
-    """M as a symmetric positive semi-definite float64 array, or a ``ValueError`` that says why not.
+# -- the result: a linear map, and its distance -----------------------------------------------------
 
-    Parameters
-    ----------
-    M : array-like of shape (n_features, n_features)
-    n_features : int, optional
-        Of the data that M is for.
-    name : str
-        What messages call it.
+
+def check_metric(M, n_features: int | None = None, name: str = "M") -> np.ndarray:
+    """M as a symmetric positive semi-definite float64 array, or a ``ValueError`` that says why not and calls it
+    ``name``.
     """
     M = check_array(M, dtype=np.float64, input_name=name)
     if M.shape[0] != M.shape[1]:
@@ -268,20 +249,9 @@ def check_metric(M, n_features: int | None = None, name: str = "M") -> np.ndarra
 
 
 def components_of(M: np.ndarray) -> np.ndarray:
-    """``L`` with ``LᵀL = M``: one row per positive eigenvalue, the strongest first.
+    """``L`` with ``LᵀL = M``: one row per positive eigenvalue, the strongest first, at least one (of zeros). In each
+    row the entry largest in absolute value is positive, so that equal metrics have equal components.
 
-    Parameters
-    ----------
-    M : ndarray of shape (n_features, n_features)
-
-    Returns
-    -------
-    ndarray of shape (rank, n_features)
-        At least one row (of zeros, for the zero metric). In each row the entry largest in absolute
-        value is positive, so that equal metrics have equal components.
-
-    Examples
-    --------
     >>> import numpy as np
     >>> components_of(np.array([[1.0, 0.0], [0.0, 4.0]]))
     array([[0., 2.],
@@ -294,13 +264,9 @@ def components_of(M: np.ndarray) -> np.ndarray:
 
 
 def components_in_any_units(M: np.ndarray) -> np.ndarray:
-    """:func:`components_of`, or a factor of R in ``M = D R D`` if that would lose a feature in large units.
+    """:func:`components_of`, or, where that would drop a feature in large units as rounding, a factor of R in
+    ``M = D R D``: R has a unit diagonal, so units do not matter.
 
-    :func:`components_of` drops eigenvalues that are below the rounding error of the largest. With features in very
-    different units that can drop a whole feature. R has a unit diagonal, so that units do not matter.
-
-    Examples
-    --------
     >>> import numpy as np
     >>> components_in_any_units(np.diag([1.0, 1e-20])).shape
     (2, 2)
@@ -318,8 +284,6 @@ def components_in_any_units(M: np.ndarray) -> np.ndarray:
 def components_of_factor(L: np.ndarray) -> np.ndarray:
     """``components_of(LᵀL)`` by a singular value decomposition of L, without the square matrix.
 
-    Examples
-    --------
     >>> import numpy as np
     >>> components_of_factor(np.array([[0.0, -3.0], [0.0, 4.0]]))
     array([[0., 5.]])

@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state, check_X_y
 
-from holdfast._core.geometry import count_keys, drop_reversed, fill_distinct, fill_pairs_of_anchors, mark, place_keys
+from holdfast._core.geometry import count_keys, drop_reversed, fill_distinct, fill_pairs_of_anchors, mark, order_keys
 from holdfast.base.blocks import n_threads
 from holdfast.base.inputs import check_count, check_number
 from holdfast.base.neighbors import nearest_by_class
@@ -24,15 +24,7 @@ _MAX_SAMPLE, _MAX_SAMPLE_PER_CENTRE = 5000, 50
 
 @dataclass(frozen=True, eq=False)
 class Pairs:
-    """Distinct index pairs, sorted by their first point.
-
-    Attributes
-    ----------
-    first, second : int32 arrays of shape (n_pairs,)
-        ``first`` never decreases.
-    n_samples : int
-        Number of points the indices refer to.
-    """
+    """Distinct index pairs, int32, sorted by their first point."""
 
     first: np.ndarray
     second: np.ndarray
@@ -122,9 +114,9 @@ class Triplets:
         wanted = np.zeros(self.n_samples, bool)
         wanted[anchors] = True
         part = self.take(np.flatnonzero(wanted[self.i]))
-        place = np.cumsum(part.named, dtype=np.int32) - np.int32(1)
+        position = np.cumsum(part.named, dtype=np.int32) - np.int32(1)
         points = np.flatnonzero(part.named)
-        return points, self.from_columns(place[part.i], place[part.j], place[part.l], points.size)
+        return points, self.from_columns(position[part.i], position[part.j], position[part.l], points.size)
 
     def renumbered(self, order: np.ndarray) -> "Triplets":
         """The same triplets after the points have been reordered: point ``order[r]`` becomes r.
@@ -134,9 +126,9 @@ class Triplets:
         >>> Triplets([[0, 1, 2], [1, 2, 0]], n_samples=3).renumbered([2, 1, 0]).rows.tolist()
         [[1, 0, 2], [2, 1, 0]]
         """
-        place = np.empty(self.n_samples, np.int32)
-        place[order] = np.arange(self.n_samples, dtype=np.int32)
-        return self.from_columns(place[self.i], place[self.j], place[self.l], self.n_samples)
+        position = np.empty(self.n_samples, np.int32)
+        position[order] = np.arange(self.n_samples, dtype=np.int32)
+        return self.from_columns(position[self.i], position[self.j], position[self.l], self.n_samples)
 
     @property
     def named(self) -> np.ndarray:
@@ -181,8 +173,8 @@ class Triplets:
 
     @cached_property
     def _slopes(self) -> tuple[Pairs, np.ndarray]:
-        first, second, place = unique_unordered(self.j, self.l, self.n_samples)
-        return Pairs(first, second, self.n_samples), place
+        first, second, position = unique_unordered(self.j, self.l, self.n_samples)
+        return Pairs(first, second, self.n_samples), position
 
     @property
     def slope_pairs(self) -> Pairs:
@@ -218,11 +210,12 @@ def _check_rows(rows, n_samples: int) -> np.ndarray:
     return rows.astype(np.int32)
 
 
+# -- index pairs without duplicates -----------------------------------------------------------------
+
+
 def ranges(keys: np.ndarray, n_groups: int) -> np.ndarray:
     """Range of each group among the sorted keys: key g is at ``indptr[g]`` to ``indptr[g + 1]``.
 
-    Examples
-    --------
     >>> ranges(np.array([2, 0, 2], np.int32), 4).tolist()
     [0, 1, 1, 3, 3]
     """
@@ -234,23 +227,19 @@ def ranges(keys: np.ndarray, n_groups: int) -> np.ndarray:
 def group(keys: np.ndarray, n_groups: int) -> tuple[np.ndarray, np.ndarray]:
     """Positions of every key, grouped by a stable counting sort: those of g are ``order[indptr[g]:indptr[g + 1]]``.
 
-    Examples
-    --------
     >>> indptr, order = group(np.array([2, 0, 2], np.int32), 4)
     >>> order.tolist()
     [1, 0, 2]
     """
     indptr = ranges(keys, n_groups)
     order = np.empty(keys.size, np.int32)
-    place_keys(keys, indptr[:-1].copy(), order)
+    order_keys(keys, indptr[:-1].copy(), order)
     return indptr, order
 
 
 def _pairs_of_anchors(i: np.ndarray, j: np.ndarray, l: np.ndarray, n: int) -> tuple[np.ndarray, ...]:
-    """Distinct pairs (i, j) and (i, l) of triplets that are sorted by i, in linear time.
-
-    Returns first and second point of each; the positions ij and il of the pairs of each triplet; of each distinct
-    (i, j) the first triplet that has it.
+    """Distinct pairs (i, j) and (i, l) of triplets that are sorted by i, in linear time: first and second point of
+    each, the positions ij and il of each triplet's pairs, and of each distinct (i, j) the first triplet that has it.
     """
     size = i.size
     most = min(2 * size, n * n)  # pairs, at most
@@ -264,25 +253,24 @@ def _pairs_of_anchors(i: np.ndarray, j: np.ndarray, l: np.ndarray, n: int) -> tu
 
 
 def unique_unordered(i: np.ndarray, j: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Distinct unordered pairs {i, j}, and for each input its position among them.
+    """Distinct unordered pairs {i, j}, and each input's position among them, in linear time. A pair is listed under the
+    point that was named first in it (the smaller, if each was), in the order of these points.
 
-    A pair is listed under the point that was named first in it (under the smaller, if each was), and the pairs are in
-    the order of these points. Linear in time: points already met under another are marked, not sorted.
-
-    Examples
-    --------
     >>> i, j = np.array([3, 1, 3], np.int32), np.array([1, 3, 2], np.int32)
-    >>> first, second, place = unique_unordered(i, j, 4)
-    >>> first.tolist(), second.tolist(), place.tolist()
+    >>> first, second, position = unique_unordered(i, j, 4)
+    >>> first.tolist(), second.tolist(), position.tolist()
     ([1, 3], [3, 2], [0, 0, 1])
     """
-    first, second, place = np.empty_like(i), np.empty_like(j), np.empty(i.size, np.int32)
+    first, second, position = np.empty_like(i), np.empty_like(j), np.empty(i.size, np.int32)
     met_at = np.empty(n, np.int32)
-    count = fill_distinct(*group(i, n), j, np.full(n, -1, np.int32), met_at, first, second, place)
+    count = fill_distinct(*group(i, n), j, np.full(n, -1, np.int32), met_at, first, second, position)
     first, second = first[:count], second[:count]
     new, twin = np.empty(count, np.int32), np.full(count, -1, np.int32)
-    count = drop_reversed(first, second, place, *group(second, n), np.full(n, -1, np.int32), met_at, new, twin)
-    return first[:count].copy(), second[:count].copy(), place
+    count = drop_reversed(first, second, position, *group(second, n), np.full(n, -1, np.int32), met_at, new, twin)
+    return first[:count].copy(), second[:count].copy(), position
+
+
+# -- targets and impostors --------------------------------------------------------------------------
 
 
 class NeighborSearch(BaseEstimator):
@@ -351,8 +339,8 @@ class NeighborSearch(BaseEstimator):
             return able
         rng = check_random_state(self.random_state)
         shuffled = able[rng.permutation(able.size)]
-        # From every class the first of its shuffled members: its share, rounded down, but at least one. The
-        # places left by rounding are filled from the rest, in shuffled order.
+        # From every class the first of its shuffled members: its share, rounded down, but at least one. What
+        # rounding leaves over is taken from the rest, in shuffled order.
         shares = np.maximum(1, np.floor(self.n_anchors * sizes / able.size).astype(int))
         order = np.argsort(y[shuffled], kind="stable")
         codes = y[shuffled[order]]
@@ -436,7 +424,7 @@ def knn_triplets(
     search = as_search(neighbors)
     labels, y = np.unique(y, return_inverse=True)
     sizes = np.bincount(y)
-    check_classes(labels, sizes, n_neighbors)
+    check_class_sizes(labels, sizes, n_neighbors)
     n = X.shape[0]
     n_impostors = n if n_impostors is None else n_impostors
     every = n_impostors >= n - sizes.min()  # all points of other classes are impostors: none to search for
@@ -466,7 +454,7 @@ def cross(anchors: np.ndarray, targets: np.ndarray, impostors: np.ndarray) -> li
     return [np.broadcast_to(column, shape).reshape(-1) for column in columns]
 
 
-def check_classes(labels: np.ndarray, sizes: np.ndarray, n_neighbors: int) -> None:
+def check_class_sizes(labels: np.ndarray, sizes: np.ndarray, n_neighbors: int) -> None:
     """Raise ``ValueError`` if there is one class, or none has two members; warn of n_neighbors members or fewer."""
     if labels.size < 2:
         raise ValueError(
@@ -500,17 +488,15 @@ def _approximate_nearest_by_class(
     seed: int,
     n_jobs: int | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Neighbours of each anchor in its own class, and in the other classes, among the points of the nearest cells.
-
-    K-means puts the points into about ``4√n`` cells, in single precision; an anchor is compared with the
-    points of the cells nearest to it. Where these hold too few neighbours, the anchor is searched exactly.
+    """Neighbours of each anchor in its own class and in the others, among the points of the nearest of about ``4√n``
+    cells of K-means in single precision; an anchor whose cells hold too few is searched exactly.
     """
     faiss = _faiss()
     n = X.shape[0]
     order = np.argsort(y, kind="stable")  # a class is then a range of indices
     starts = np.searchsorted(y[order], np.arange(y.max() + 2))
-    place = np.empty(n, np.int64)
-    place[order] = np.arange(n)
+    position = np.empty(n, np.int64)
+    position[order] = np.arange(n)
     points = (X - X.mean(axis=0)).astype(np.float32)[order]
     same, other = (np.full((anchors.size, k), -1, np.int32) for k in (n_same, n_other))
     threads = faiss.omp_get_max_threads()
@@ -519,7 +505,7 @@ def _approximate_nearest_by_class(
         index, n_probes = _cells(faiss, points, effort, seed)
         for c in np.unique(y[anchors]):
             rows = np.flatnonzero(y[anchors] == c)
-            own = place[anchors[rows]]
+            own = position[anchors[rows]]
             members = faiss.IDSelectorRange(int(starts[c]), int(starts[c + 1]))
             found = _search(faiss, index, points[own], n_same + 1, n_probes, members)
             # The anchor itself, if it was found, is sorted to the end, and the end is dropped.
@@ -574,6 +560,9 @@ def _faiss():
     return faiss
 
 
+# -- class proxies ----------------------------------------------------------------------------------
+
+
 def centres(points: np.ndarray, count: int, rng) -> np.ndarray:
     """``count`` centres of k-means; the distinct points themselves if there are at most ``count`` of them."""
     most = max(_MAX_SAMPLE, _MAX_SAMPLE_PER_CENTRE * count)
@@ -589,28 +578,11 @@ def centres(points: np.ndarray, count: int, rng) -> np.ndarray:
 
 
 def class_proxies(X: np.ndarray, y: np.ndarray, n_proxies: int, random_state=None) -> tuple[np.ndarray, np.ndarray]:
-    """The centres of k-means within each class; for a class with fewer distinct points, these points.
+    """The centres of k-means within each class, ``n_proxies`` per class, or its distinct points if there are fewer;
+    with their class codes.
 
-    Parameters
-    ----------
-    X : ndarray of shape (n_samples, n_features)
-    y : int ndarray of shape (n_samples,)
-        Class codes.
-    n_proxies : int
-        Proxies per class.
-    random_state : int, RandomState or None
-        Seeds k-means.
-
-    Returns
-    -------
-    proxies : ndarray of shape (n_classes · n_proxies or fewer, n_features)
-    labels : ndarray
-        The class code of each.
-
-    Examples
-    --------
     >>> import numpy as np
-    >>> from holdfast.learn import class_proxies
+    >>> from holdfast.learn.supervision import class_proxies
     >>> class_proxies(np.array([[0.0], [2.0], [7.0]]), np.array([0, 0, 1]), n_proxies=1)[0].tolist()
     [[1.0], [7.0]]
     """

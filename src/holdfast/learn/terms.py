@@ -81,7 +81,7 @@ class ProxyTerm(Term):
     """``Σ_i φ(d_i, y_i)`` over points, where row d_i holds the squared distances of point i to all proxies.
 
     φ must not change when a constant is added to d_i, so that each row of derivatives sums to 0:
-    :class:`~holdfast.learn.ProxyGeometry` computes distances only up to such a constant.
+    ``ProxyGeometry`` computes distances only up to such a constant.
     """
 
     @abstractmethod
@@ -96,6 +96,9 @@ class ProxyTerm(Term):
         labels : int ndarray of shape (n_proxies,)
             Class codes of the proxies.
         """
+
+
+# -- terms of triplets ------------------------------------------------------------------------------
 
 
 class Pull(TripletTerm):
@@ -133,7 +136,7 @@ class Perturbation(TripletTerm):
     """``Σ_R ([τ² − r²]₊ if f > 0 else τ²)``, ``f = b − a``, ``r² = f² / (4(h + ε))``.
 
     r is the adversarial margin (Eq. 3): the distance, in the input space, from a point to the nearest
-    place where its target is no longer nearer than its impostor. Any learner on triplets takes the term:
+    point where its target is no longer nearer than its impostor. Any learner on triplets takes the term:
     ``LMNN(perturbation=Perturbation(tau=0.2, weight=4.0))``.
 
     Parameters
@@ -245,6 +248,9 @@ def _perturbation(a, b, h, tau, signed, da, db, dh):
         db[t] = -slope
         dh[t] = slope * half
     return total
+
+
+# -- terms of the metric ----------------------------------------------------------------------------
 
 
 class Trace(MatrixTerm):
@@ -383,6 +389,9 @@ class SpectralNorm(Gauge):
         """The sum of the positive eigenvalues."""
         values = np.linalg.eigvalsh(S)
         return float(values[values > 0].sum())
+
+
+# -- terms of proxies -------------------------------------------------------------------------------
 
 
 class ProxySoftmax(ProxyTerm):

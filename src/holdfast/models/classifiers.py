@@ -30,10 +30,8 @@ from holdfast.models.pruning import prune
 
 
 class VotingClassifier(ClassifierMixin, BaseEstimator, ABC):
-    """A vote of the nearest among ``reference_``, under the metric of ``learner_``.
-
-    Equal votes go to the tied class with the nearest neighbour; of equally near points the one that
-    comes first counts as nearer.
+    """A vote of the nearest among ``reference_``, under the metric of ``learner_``. Equal votes go to the tied class
+    with the nearest neighbour; of equally near points the first counts as nearer.
     """
 
     @by_blocks
@@ -53,10 +51,8 @@ class VotingClassifier(ClassifierMixin, BaseEstimator, ABC):
         """k: how many of the nearest reference points vote."""
 
     def validate(self) -> None:
-        """Raise ``ValueError`` unless shapes, ranges and counts of the fitted attributes agree.
-
-        Compiled code relies on it: ``predict``, ``predict_proba``, ``certify``, ``save`` and ``load`` call it first.
-        It reads the arrays once, a small part of what mapping the points under the metric costs.
+        """Raise ``ValueError`` unless shapes, ranges and counts of the fitted attributes agree: compiled code relies on
+        it, so ``predict``, ``predict_proba``, ``certify``, ``save`` and ``load`` call it first.
         """
         name = type(self).__name__
         needed = ("components_", "reference_", "reference_codes_", "classes_", "n_jobs")

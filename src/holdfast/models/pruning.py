@@ -150,7 +150,7 @@ def conflicts(X: np.ndarray, codes: np.ndarray, L: np.ndarray, radius: float) ->
     for near in _near_pairs(X, codes, L, radius):
         for start in range(0, len(near), _CHUNK):
             some = near[start : start + _CHUNK]
-            close = some[margins(X[some[:, 0]], X[some[:, 1]], L) <= radius]
+            close = some[pair_margins(X[some[:, 0]], X[some[:, 1]], L) <= radius]
             found.append(close)
             total += len(close)
         if total > _MOST_CONFLICTS:
@@ -161,7 +161,7 @@ def conflicts(X: np.ndarray, codes: np.ndarray, L: np.ndarray, radius: float) ->
     return np.concatenate(found)
 
 
-def margins(one: np.ndarray, other: np.ndarray, L: np.ndarray) -> np.ndarray:
+def pair_margins(one: np.ndarray, other: np.ndarray, L: np.ndarray) -> np.ndarray:
     """``d²_M / (2 ‖M(x_l − x_j)‖₂)`` row by row; 0 where two rows are the same under the metric."""
     V = (other - one) @ L.T
     slope = np.linalg.norm(V @ L, axis=1)

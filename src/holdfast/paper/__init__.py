@@ -3,7 +3,6 @@
 from holdfast.paper.learners import AML as AML
 from holdfast.paper.learners import DRIFT as DRIFT
 from holdfast.paper.search import SPACES as SPACES
-from holdfast.paper.search import Known as Known
 from holdfast.paper.search import PerturbationSearchCV as PerturbationSearchCV
 from holdfast.paper.search import Ranges as Ranges
 from holdfast.paper.search import Uniform as Uniform
@@ -13,4 +12,3 @@ from holdfast.paper.theory import GeneralizationBound as GeneralizationBound
 from holdfast.paper.theory import adversarial_move as adversarial_move
 from holdfast.paper.theory import generalization_bound as generalization_bound
 from holdfast.paper.theory import margins as margins
-from holdfast.paper.theory import nearest_triplets as nearest_triplets

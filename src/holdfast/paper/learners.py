@@ -21,7 +21,7 @@ from holdfast.learn.learner import (
     warn_if_collapsed,
 )
 from holdfast.learn.objective import Objective
-from holdfast.learn.rows import mine
+from holdfast.learn.rows import triplet_rows
 from holdfast.learn.safeguards import Span
 from holdfast.learn.solvers import StopReason
 from holdfast.learn.spaces import check_metric, components_of
@@ -132,7 +132,7 @@ class DRIFT(TripletLearner):
         refuse_collection("DRIFT", X)
         solver = check_solver(self.solver)
         space, report = metric_space(solver), FitReport("DRIFT", self.verbose, self.callback)
-        X, triplets = mine(self, X, y, triplets).points_and_triplets()
+        X, triplets = triplet_rows(self, X, y, triplets).points_and_triplets()
         prior = self.disturbance**2 * float(X.var(axis=0).mean()) or 1e-300  # s²; rows that do not differ have none
         trace: list[float] = []
         evaluations = 0
@@ -223,10 +223,8 @@ class ExpectedObjective(Objective):
         return self.weight * 0.5 * float(np.sum(ratio - 1.0 - np.log(ratio)))
 
     def disturb(self, M: np.ndarray) -> float:
-        """Move the disturbances to where, with M and the violated triplets fixed, the objective is least.
-
-        ``deg_i M_kk + weight/2 (1/s² − 1/σ²) = 0``. The hinge is not linear, so the move is halved until
-        the objective falls. Returns the objective.
+        """Move the disturbances to where, with M and the violated triplets fixed, the objective is least:
+        ``deg_i M_kk + weight/2 (1/s² − 1/σ²) = 0``, halved until the objective falls. Returns the objective.
         """
         geometry = self.geometry
         old, (value, _) = geometry.variances, self(M)
@@ -334,7 +332,7 @@ class AML(TripletLearner):
         """Learn the metric from labels, or from triplets; see :class:`LMNN`."""
         self._check()
         refuse_collection("AML", X)
-        X, triplets = mine(self, X, y, triplets).points_and_triplets()
+        X, triplets = triplet_rows(self, X, y, triplets).points_and_triplets()
         with single_threaded_blas(), explain_linalg_errors("AML"):
             span = Span.of(X) if X.shape[1] > len(X) else None
             S, D, counts = self._scatters(X if span is None else span.project(X), triplets, X.shape[1])
@@ -365,18 +363,16 @@ class AML(TripletLearner):
     def _scatters(
         self, X: np.ndarray, triplets: Triplets, n_features: int
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """The means over R of ``X_ij`` and ``X_il``, made positive definite; how many directions each row stands for.
-
-        That is 1. But if the points are on a span of fewer directions than features, the ridge alone is seen outside of
-        it, and M is there a multiple of the identity: one more row and column stands for all the directions outside.
+        """The means over R of ``X_ij`` and ``X_il``, made positive definite; how many directions each row stands for:
+        1, but for points on a span one more row and column stands for all the directions outside it.
         """
         found = _in_range(scatters(X - X.mean(axis=0), triplets, self.n_jobs), X)
         outside = n_features - X.shape[1]
         counts = np.array([1.0] * X.shape[1] + [outside] * (outside > 0))
         wide = np.zeros((2, counts.size, counts.size))
-        for C, room in zip(found, wide, strict=True):
-            room[: len(C), : len(C)] = C
-            room += self.ridge * (np.trace(C) / n_features or 1.0) * np.eye(len(room))
+        for C, block in zip(found, wide, strict=True):
+            block[: len(C), : len(C)] = C
+            block += self.ridge * (np.trace(C) / n_features or 1.0) * np.eye(len(block))
         return wide[0], wide[1], counts
 
     def _confuse(
@@ -393,9 +389,8 @@ class AML(TripletLearner):
 
 
 def _in_range(scatters: tuple[np.ndarray, np.ndarray], X: np.ndarray) -> list[np.ndarray]:
-    """The scatters, both divided by a power of two where their products would leave the range of floating point.
-
-    ``S⁻¹ # D`` does not change if S and D are scaled alike.
+    """The scatters, both divided by a power of two where their products would leave the range of floating point;
+    ``S⁻¹ # D`` does not change.
     """
     size = max(float(np.trace(C)) for C in scatters)
     if not np.isfinite(size) or (size == 0.0 and np.ptp(X, axis=0).any()):

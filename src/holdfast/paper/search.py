@@ -51,19 +51,10 @@ class Uniform:
 
 @dataclass(frozen=True)
 class Known:
-    """The facts that a range may depend on: the data, and the parameters drawn before.
-
-    Attributes
-    ----------
-    n_features : int
-    tau_max : float
-        The 90th percentile of the Euclidean adversarial margins.
-    drawn : mapping
-        Parameters drawn so far, by name.
-    """
+    """What a range may depend on: the data, and the parameters drawn before, by name."""
 
     n_features: int
-    tau_max: float
+    tau_max: float  # the 90th percentile of the Euclidean adversarial margins
     drawn: Mapping[str, Any]
 
 
@@ -141,6 +132,9 @@ def default_ranges(learner: MetricLearner) -> Stages:
     return with_loss if with_loss is not None and isinstance(learner.perturbation, Perturbation) else plain
 
 
+# -- draws ------------------------------------------------------------------------------------------
+
+
 def draw_parameters(
     ranges: Ranges, n_draws: int, n_features: int, tau_max: float, rng: np.random.RandomState
 ) -> list[dict[str, Any]]:
@@ -177,6 +171,9 @@ def draw_parameters(
     if len(found) <= n_draws:
         return found
     return [found[k] for k in np.sort(rng.choice(len(found), n_draws, replace=False))]
+
+
+# -- folds and scores -------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
@@ -283,9 +280,8 @@ class TieBreakingScorer(Protocol):
 
 
 def score(classifier, X: np.ndarray, y: np.ndarray, scoring) -> tuple[float, float]:
-    """The score by "g_mean", by the name of a scorer of scikit-learn, or by a function ``(classifier, X, y)``.
-
-    With it the tie-break of the scorer, 0 if it has none.
+    """The score by "g_mean", by the name of a scorer of scikit-learn, or by a function ``(classifier, X, y)``; with it
+    the tie-break of the scorer, 0 if it has none.
     """
     if scoring == "g_mean":
         return g_mean(y, classifier.predict(X)), 0.0
@@ -316,15 +312,18 @@ def g_mean(y_true, y_pred) -> float:
     return float(np.prod(recalls) ** (1.0 / len(recalls)))
 
 
+# -- the search -------------------------------------------------------------------------------------
+
+
 class PerturbationSearchCV(ClassifierMixin, MetaEstimatorMixin, TransformerMixin, BaseEstimator):
-    """``argmax over draws of the mean score of 3-NN under the metric``: the paper's way of tuning.
+    """``argmax over draws of the mean score of 3-NN under the metric``: the paper's tuning.
 
     For LMNN-PL: mu ~ U(0.1, 0.9), tau ~ U(0, P90), weight ~ U(0, 4/tau²), where P90 is the 90th percentile of
     the Euclidean adversarial margins (their absolute values) over the training triplets; :data:`SPACES` has
     those of all learners. What depends on the fold alone (triplets, the bases of SCML) is made once per fold, by
     the learner's ``precompute``.
 
-    Rows should be prepared as the learner needs them. To standardise first, place the search in a pipeline.
+    Rows should be prepared as the learner needs them. To standardise first, put the search into a pipeline.
 
     Parameters
     ----------

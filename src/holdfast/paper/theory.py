@@ -165,22 +165,12 @@ def _count_triplets(distance, slope, y, tau):
     return robust, admissible
 
 
+# -- the adversarial test ---------------------------------------------------------------------------
+
+
 def nearest_triplets(L: np.ndarray, X, y, reference, n_jobs: int | None = None) -> tuple[np.ndarray, np.ndarray]:
-    """The nearest target and the nearest impostor of each row, under the metric ``M = LᵀL``.
-
-    Parameters
-    ----------
-    L : ndarray of shape (n_components, n_features)
-    X, y : array-like
-        Points and their true labels.
-    reference : tuple (X_train, y_train)
-        Where targets (same label) and impostors (another) are taken from.
-    n_jobs : int or None
-        Threads.
-
-    Returns
-    -------
-    target, impostor : ndarrays of shape (n_samples, n_features)
+    """The nearest target and impostor of each row among ``reference = (X_train, y_train)``, under ``M = LᵀL``: two
+    arrays (n_samples, n_features).
     """
     X, y = check_X_y(X, y, dtype=np.float64)
     points, labels = check_X_y(*reference, dtype=np.float64)
@@ -202,8 +192,14 @@ def margins(L: np.ndarray, X, y, reference, n_jobs: int | None = None) -> np.nda
 
     Parameters
     ----------
-    L, X, y, reference, n_jobs
-        As for :func:`nearest_triplets`.
+    L : ndarray of shape (n_components, n_features)
+        The metric, ``M = LᵀL``.
+    X, y : array-like
+        Points and their true labels.
+    reference : tuple (X_train, y_train)
+        Where targets (same label) and impostors (another) are taken from.
+    n_jobs : int or None
+        Threads.
 
     Returns
     -------
@@ -221,12 +217,10 @@ def adversarial_move(L: np.ndarray, X, y, reference, size: float, n_jobs: int | 
 
     Parameters
     ----------
-    L, X, y, reference
-        As for :func:`nearest_triplets`.
+    L, X, y, reference, n_jobs
+        As for :func:`margins`.
     size : float
         Euclidean length of the move.
-    n_jobs : int or None
-        Threads.
 
     Returns
     -------

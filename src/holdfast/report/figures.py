@@ -11,8 +11,6 @@ from holdfast.report.markdown import units_of
 def ticks(low: float, high: float, about: int = 5) -> list[float]:
     """Round numbers from low to high, about ``about`` of them.
 
-    Examples
-    --------
     >>> ticks(0, 1), ticks(0, 2.3, 4)
     ([0.0, 0.2, 0.4, 0.6, 0.8, 1.0], [0.0, 0.5, 1.0, 1.5, 2.0])
     """
@@ -27,30 +25,17 @@ def ticks(low: float, high: float, about: int = 5) -> list[float]:
 
 @dataclass
 class Chart:
-    """Marks in a box of ``width × height`` with room for axes, all in pixels.
-
-    Attributes
-    ----------
-    width, height : float
-    label : str
-        Description for screen readers.
-    left, right, top, bottom : float
-        Margins around the plot.
-    marks : list of dict
-        ``kind`` is "path", "rect", "line" or "text"; ``cls`` its CSS classes, ``tip`` its tooltip.
-    data : dict
-        Written as data attributes, for the script.
-    """
+    """Marks in a box of ``width × height`` with margins for axes, all in pixels."""
 
     width: float
     height: float
-    label: str
+    label: str  # description for screen readers
     left: float = 46
     right: float = 12
     top: float = 14
     bottom: float = 42
-    marks: list[dict] = field(default_factory=list)
-    data: dict = field(default_factory=dict)
+    marks: list[dict] = field(default_factory=list)  # kind: path, rect, line or text; cls: CSS classes; tip: tooltip
+    data: dict = field(default_factory=dict)  # written as data attributes, for the script
 
     def spans(self, x: tuple[float, float], y: tuple[float, float]) -> "Chart":
         """Set the ranges of values on the two axes."""
@@ -110,11 +95,10 @@ class Chart:
             self.text("name", self.left - 8, self.top - 3 if self.top < 14 else self.top - 12, y_label, "end")
 
 
-def accuracy_curve(summary: dict, width: float, height: float) -> Chart:
-    """A band for each model, from certified to attacked accuracy.
-
-    The lines fall exactly at the radii in ``falls`` (where several were merged, the lower line falls early and
-    the upper one late), so the accuracy under the worst attack is always within the band.
+def accuracy_chart(summary: dict, width: float, height: float) -> Chart:
+    """A band for each model, from certified to attacked accuracy. The lines fall exactly at the radii in ``falls``
+    (where several were merged, the lower line early, the upper one late), so the accuracy under the worst attack lies
+    within the band.
     """
     curve, radii = summary["curve"], summary["curve"]["radii"]
     at = curve["at"]
@@ -165,13 +149,12 @@ LEVELS = 8  # shades of either sign
 
 
 def heat_map(features: list[str], matrix: list[list[float]], label: str) -> Chart:
-    """Cells coloured by entry, rows named, columns numbered; shades grow with the root of the entry.
-
-    All cells of one shade are one path, so that a large metric stays a small file.
+    """Cells coloured by entry, rows named, columns numbered; shades grow with the root of the entry. All cells of one
+    shade are one path, so that a large metric stays a small file.
     """
     n = len(features)
     largest = max(abs(value) for row in matrix for value in row)
-    room, side = 158.0, 280.0
+    margin, side = 158.0, 280.0
     size = min(side / n, 40.0)
     top = 22.0
     strongest = sorted(range(n), key=lambda f: -matrix[f][f])[:3]
@@ -183,29 +166,27 @@ def heat_map(features: list[str], matrix: list[list[float]], label: str) -> Char
             level = shade(value, largest)
             if level:
                 shades[level] = shades.get(level, "") + f"M{j} {i}h1v1h-1z"
-    chart.put("rect", "cells", x=room, y=top, w=n * size, h=n * size)
+    chart.put("rect", "cells", x=margin, y=top, w=n * size, h=n * size)
     for level in sorted(shades):
         sign = "plus" if level > 0 else "minus"
-        place = f"translate({room:g} {top:g}) scale({size:.4f})"
+        place = f"translate({margin:g} {top:g}) scale({size:.4f})"
         chart.put("path", f"cell {sign} s{abs(level)}", d=shades[level], transform=place)
     font = max(6.5, min(12.0, 0.86 * size))
     every = 1 if size >= 15 else 2 if size >= 9 else 5
     for f, feature in enumerate(features):
         middle = top + (f + 0.5) * size
         short = feature if len(feature) <= 19 else feature[:18] + "…"
-        chart.text("feature", room - 23, middle + font / 3, short, "end", size=font)
+        chart.text("feature", margin - 23, middle + font / 3, short, "end", size=font)
         if f % every == 0:
-            chart.text("index", room - 6, middle + font / 3, str(f + 1), "end", size=min(font, 10.0))
-            chart.text("index", room + (f + 0.5) * size, top - 7, str(f + 1), size=min(font + 1, 10.0))
-    chart.data = {"heat": "", "left": room, "top": top, "cell": round(size, 3)}
+            chart.text("index", margin - 6, middle + font / 3, str(f + 1), "end", size=min(font, 10.0))
+            chart.text("index", margin + (f + 0.5) * size, top - 7, str(f + 1), size=min(font + 1, 10.0))
+    chart.data = {"heat": "", "left": margin, "top": top, "cell": round(size, 3)}
     return chart
 
 
 def shade(value: float, largest: float) -> int:
     """The shade of an entry, from −8 to 8; 0 for one too small to see.
 
-    Examples
-    --------
     >>> shade(0.5, 0.5), shade(-0.125, 0.5), shade(0.0001, 0.5)
     (8, -4, 0)
     """
@@ -216,17 +197,8 @@ def shade(value: float, largest: float) -> int:
 
 
 def histograms(models: list[dict], edges: list[float], by_model: dict, x_label: str, label: str) -> Chart:
-    """One panel for each model, with a line at its median.
-
-    Parameters
-    ----------
-    models : list of dict
-        ``key`` and ``method``.
-    edges : list of float
-    by_model : dict
-        By key: ``counts``, ``median``, and optionally ``wrong``, counts drawn on top in grey.
-    x_label, label : str
-        Name of the axis; description of the figure.
+    """One panel for each model (``key``, ``method``), with a line at its median. ``by_model[key]`` has ``counts``,
+    ``median``, and optionally ``wrong``, counts drawn on top in grey.
     """
     panel, gap, top, bottom = 112.0, 30.0, 24.0, 42.0
     shown = [(k, model) for k, model in enumerate(models) if model["key"] in by_model]

@@ -9,7 +9,7 @@ from typing import Protocol
 from holdfast.base.disk import written_atomically
 from holdfast.base.text import number, percent
 from holdfast.explanations.result import as_given
-from holdfast.report.figures import accuracy_curve, heat_map, histograms, lines
+from holdfast.report.figures import accuracy_chart, heat_map, histograms, lines
 from holdfast.report.markdown import check_summary, render_markdown, units_of
 
 PARTS = ("report", "counterfactuals")  # the page and a section of it: templates with a style and a script of their own
@@ -109,8 +109,6 @@ def _script_data(summary: dict) -> dict:
 def script_json(data: dict) -> str:
     """JSON for a script element: nothing in it can end the element or begin a comment.
 
-    Examples
-    --------
     >>> script_json({"name": "</script><!--&"})
     '{"name":"\\\\u003c/script\\\\u003e\\\\u003c!--\\\\u0026"}'
     """
@@ -123,7 +121,7 @@ def script_json(data: dict) -> str:
 def _figures(summary: dict) -> dict:
     """The figures the summary has data for."""
     models = summary["models"]
-    figures: dict = {"curve": {"wide": accuracy_curve(summary, 912, 360), "narrow": accuracy_curve(summary, 400, 300)}}
+    figures: dict = {"curve": {"wide": accuracy_chart(summary, 912, 360), "narrow": accuracy_chart(summary, 400, 300)}}
     radii = summary["radii"]
     figures["radii"] = histograms(
         models,

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable
 
-from holdfast.base.text import number, percent, printable
+from holdfast.base.text import listed, number, percent, printable
 
 KIND = "holdfast audit"
 FORMAT = 2
@@ -96,7 +96,7 @@ def render_markdown(summary: dict) -> str:
     best = next(model for model in summary["models"] if model["key"] == summary["recommended"])
     for model in summary["models"]:
         median = summary["radii"]["models"][model["key"]]["median"]
-        lines.append(_row(model["method"], summary["scores"][model["key"]], _reach(median, data["extent"])))
+        lines.append(_row(model["method"], summary["scores"][model["key"]], _radius(median, data["extent"])))
     lines.append(_row(f"always {summary['majority']['label']}", summary["majority"], "–"))
     lines += [
         "",
@@ -124,7 +124,7 @@ def render_markdown(summary: dict) -> str:
         becomes = f", and {escape(each['prediction'])} becomes {escape(each['becomes'])}" if each["becomes"] else ""
         others = f" (and {escape(each['others'])} other features by less)" if each["others"] else ""
         named = f" ({escape(each['id'])})" if each["id"] is not None else ""
-        where = f"Row {escape(each['row'])}{named} (radius {_reach(each['radius'], data['extent'])})"
+        where = f"Row {escape(each['row'])}{named} (radius {_radius(each['radius'], data['extent'])})"
         lines.append(f"- {where}: {escape(each['sentence'])}{others}{becomes}.")
     lines += counterfactual_lines(summary)
     lines += ["", "## Where this comes from", ""]
@@ -154,12 +154,11 @@ def counterfactual_lines(summary: dict) -> list[str]:
         f"{explained['answers']} are proven to be the smallest, to {percent(explained['rounding'], 0)}."
         f"{_no_single(explained)}",
     ]
-    for title, places in (("The least certain rows", explained["least"]), ("The most certain rows", explained["most"])):
-        if not places:
+    for title, chosen in (("The least certain rows", explained["least"]), ("The most certain rows", explained["most"])):
+        if not chosen:
             continue
         lines += ["", f"{title}:", ""]
-        for place in places:
-            each = explained["rows"][place]
+        for each in (explained["rows"][k] for k in chosen):
             named = f" ({escape(each['id'])})" if each["id"] is not None else ""
             alone = each["single"]["sentence"] if each["single"] and each["status"] != "already" else ""
             single = f" {escape(alone[0].upper() + alone[1:])}." if alone else ""
@@ -177,9 +176,8 @@ def _whole(explained: dict) -> str:
     """The columns that stay whole; nothing if there are none."""
     if not explained["whole"]:
         return ""
-    names = ", ".join(escape(name) for name in explained["whole"][:8])
-    more = f" and {len(explained['whole']) - 8} more" if len(explained["whole"]) > 8 else ""
-    return f"; whole numbers in {explained.get('whole_in', 'the rows of training')} stay whole ({names}{more})"
+    names = listed(map(escape, explained["whole"]), 8)
+    return f"; whole numbers in {explained.get('whole_in', 'the rows of training')} stay whole ({names})"
 
 
 def _row(name: str, scores: dict, median: str) -> str:
@@ -188,7 +186,7 @@ def _row(name: str, scores: dict, median: str) -> str:
     return f"| {escape(name)} | {' | '.join(percent(scores[kind]) for kind in kinds)} | {median} |"
 
 
-def _reach(radius: float | None, extent: float | None) -> str:
+def _radius(radius: float | None, extent: float | None) -> str:
     """A radius; one larger than the data themselves is said to be."""
     return "beyond the data" if radius is None or (extent and radius > extent) else number(radius)
 
@@ -196,8 +194,6 @@ def _reach(radius: float | None, extent: float | None) -> str:
 def escape(value) -> str:
     """Escape text so that nothing in it is Markdown or HTML.
 
-    Examples
-    --------
     >>> escape("a|b <i> [x](y)")
     'a\\\\|b &lt;i&gt; \\\\[x\\\\](y)'
     """

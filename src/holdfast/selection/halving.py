@@ -23,7 +23,8 @@ from holdfast.certificates.questions import NeighborProblem, winners
 from holdfast.certificates.readers import voter_for
 from holdfast.certificates.threat import read_for
 from holdfast.certificates.threat_names import fitted_threat
-from holdfast.learn import Precomputed, TripletLearner
+from holdfast.learn import TripletLearner
+from holdfast.learn.learner import Precomputed
 from holdfast.models import CertifiedKNeighborsClassifier
 from holdfast.models.pruning import prune
 from holdfast.selection.families import Recipe

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from holdfast._core.active_set import empty_active_set
-from holdfast._core.branch import CHILD, LOOK, search
+from holdfast._core.branch import CHILD, N_TARGETS, search
 from holdfast._core.halfspace import Rounding, slack, squared_distances
 from holdfast._core.nearest import Voters, empty_workspace, nearest_changes
 from holdfast._core.order import Impostors, empty_impostors, order_bounds
@@ -494,7 +494,7 @@ def _search(problem, space: SearchSpace, u, y: int, kinds, start: float, roundin
         status = tree.status[0]
         status["best"], status["horizon"] = best, horizon
         status["enough"] = -1.0 if budget.at is None else budget.at * (1.0 - 1e-12)  # however its length is summed
-        scratch = empty_scratch(reach.query, LOOK)
+        scratch = empty_scratch(reach.query, N_TARGETS)
         over = search(tree, active, reach.query, kinds, scratch, lower, most, best_z)
         best = float(status["best"])
         lower = max(lower, min(float(status["closed"]), _least_open(tree), horizon))

@@ -1,4 +1,4 @@
-"""Ways to minimise an objective. One import line per solver."""
+"""Solvers, which minimise an objective over a space. One import line per solver."""
 
 from holdfast.learn.solvers.base import Progress as Progress
 from holdfast.learn.solvers.base import Run as Run

@@ -102,9 +102,8 @@ class LBFGS(Solver):
 
 
 def _descend_within(bounds, evaluate: Function, x: np.ndarray, memory: int, after: Callable[[], bool]) -> None:
-    """Step down within bounds, by scipy's L-BFGS-B; see :func:`_descend`.
-
-    Its first step has a length of at most 1, so x is scaled to that size.
+    """:func:`_descend` within bounds, by scipy's L-BFGS-B; x is scaled, because its first step has a length of at most
+    1.
     """
     unit = np.abs(x).max(initial=0.0) or 1.0
 
@@ -230,10 +229,9 @@ class StochasticLBFGS(LBFGS):
 
 
 class InverseHessian:
-    """``H g = γ (g − Y a) + S c``, with the last ``memory`` moves S of x and Y of the gradient as columns.
-
-    ``R a = Sᵀ g`` and ``Rᵀ c = D a + γ (YᵀY a − Yᵀ g)``, where R is the upper triangle of ``SᵀY``, D its diagonal, and
-    ``γ = sᵀy / yᵀy`` of the last move. Nothing is as large as the square of x.
+    """``H g = γ (g − Y a) + S c``, with the last ``memory`` moves S of x and Y of the gradient as columns:
+    ``R a = Sᵀ g`` and ``Rᵀ c = D a + γ (YᵀY a − Yᵀ g)``, R the upper triangle of ``SᵀY``, D its diagonal,
+    ``γ = sᵀy / yᵀy`` of the last move.
     """
 
     def __init__(self, memory: int, size: int):
@@ -287,10 +285,9 @@ def _descend(evaluate: Function, x: np.ndarray, memory: int, after: Callable[[],
 
 
 def _along(evaluate: Function, x: np.ndarray, f: float, g: np.ndarray, d: np.ndarray):
-    """A point x + t d that fulfils the weak Wolfe conditions, its value and gradient; None if none is found.
-
-    t is too long if f does not fall by ``c1 t |slope|``, too short if the slope there is still below ``c2 slope``. In
-    between t is bisected, which works at kinks as well.
+    """A point x + t d that fulfils the weak Wolfe conditions, its value and gradient; None if none is found. t is
+    bisected (at kinks as well) between too long, no fall by ``c1 t |slope|``, and too short, a slope still below
+    ``c2 slope``.
     """
     slope = g @ d
     if not slope < 0:

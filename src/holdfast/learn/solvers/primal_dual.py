@@ -17,11 +17,9 @@ _LONGEST = 0.36  # restart in any case after this share of all steps: the usual 
 
 
 class HingeProblem:
-    """``min over M ⪰ 0 of share · Σ_R [1 − f(M)]₊ + weight · g(M)``, f = d²(i, l) − d²(i, j) linear in M.
-
-    Its dual is ``max Σ_R y`` over ``0 ≤ y ≤ share`` with ``g°(S(y)) ≤ weight``, where ``S(y) = Σ_R y (X_il − X_ij)``
-    and g° is the polar of the gauge g. Every y gives a lower bound of the minimum: times ``weight / g°(S(y))``, if that
-    is below 1, it fulfils the constraint.
+    """``min over M ⪰ 0 of share · Σ_R [1 − f(M)]₊ + weight · g(M)``, f = d²(i, l) − d²(i, j). Its dual: ``max Σ_R y``
+    over ``0 ≤ y ≤ share`` with ``g°(S(y)) ≤ weight``, ``S(y) = Σ_R y (X_il − X_ij)``, g° the polar of the gauge g.
+    Every y, times ``weight / g°(S(y))`` if that is below 1, gives a lower bound of the minimum.
     """
 
     def __init__(self, objective):
