@@ -11,7 +11,6 @@ from holdfast.certificates.bracket import Bracket, Progress, bracket
 from holdfast.certificates.certificate import meet
 from holdfast.certificates.moves import Moves, Relations
 from holdfast.certificates.questions import DEFAULT_BUDGET, UNIT, Effort
-from holdfast.certificates.threat import Reading
 from holdfast.certificates.vote import NeighborVoter, Voter
 from holdfast.certificates.witnesses import answer_changes
 
@@ -112,31 +111,28 @@ Bound = Callable[[np.ndarray, np.ndarray, Effort], Bracket]  # (rows, codes, eff
 
 def bracket_threat(
     voter: Voter,
-    reading: Reading,
+    moves: Moves,
     rows: np.ndarray,
     effort: Effort,
-    attacked: np.ndarray | None = None,
     progress: Progress | None = None,
 ) -> Bracket:
-    """Bounds of every row under a whole threat.
+    """Bounds of every row under a whole threat; a row of a class that is not attacked has infinite ones (Lemma V4).
 
     Parameters
     ----------
     voter : Voter
-    reading : Reading
-        The threat for this model; the rows have passed its ``check_rows``.
+    moves : Moves
+        The rows have passed its ``check``.
     rows : ndarray of shape (m, d)
     effort : Effort
-    attacked : int ndarray, optional
-        Codes of the classes that are attacked; a row that is predicted otherwise has infinite bounds (Lemma V4).
     progress : callable, optional
         Called with the number of rows done and of all rows.
     """
     with single_threaded_blas():  # once, in place of once for each call of predict
         codes = voter.predict(rows)
-        chosen = np.arange(len(rows)) if attacked is None else np.flatnonzero(np.isin(codes, attacked))
+        chosen = np.arange(len(rows)) if moves.attacked is None else np.flatnonzero(np.isin(codes, moves.attacked))
         budget = effort.budget.metered(len(chosen))
-        bounds = _all(voter, reading, rows[chosen], codes[chosen], replace(effort, budget=budget), progress)
+        bounds = _all(voter, moves, rows[chosen], codes[chosen], replace(effort, budget=budget), progress)
         effort.budget.charge(chosen, budget)
     if len(chosen) == len(rows):
         return bounds
@@ -145,11 +141,11 @@ def bracket_threat(
     return out
 
 
-def _all(voter, reading: Reading, rows, codes, effort: Effort, progress: Progress | None) -> Bracket:
+def _all(voter, moves: Moves, rows, codes, effort: Effort, progress: Progress | None) -> Bracket:
     """Bounds of rows, all of which are attacked: the least over their categories, and over their whole numbers."""
     if not len(rows):
         return _infinite_bounds(rows, codes)
-    moves, categories = reading.moves, reading.categories
+    categories = moves.categories
 
     def of_numbers(x: np.ndarray, y: np.ndarray, work: Effort, report: Progress | None = None) -> Bracket:
         relaxed = bracket(voter, moves, x, work, report, y)
