@@ -11,6 +11,7 @@ from sklearn.preprocessing import StandardScaler
 from holdfast import CertifiedKNeighborsClassifier, Euclidean, Threat, attack, certify
 from holdfast.certificates import CertifiedAccuracy, choose, dependence
 from holdfast.certificates.columns import Encoding
+from holdfast.certificates.training import Training
 from tests.certificates.brute_force import NORMS, engines, exact_radius, make_problem, random_problem, votes
 
 WINE, GROWER = load_wine(return_X_y=True, as_frame=True)
@@ -103,6 +104,17 @@ def test_what_is_wrong_is_said_at_once():
         assert part in str(caught.value)
     with pytest.raises(ValueError, match="frozen names 'z', but the columns have no names"):
         Threat(frozen=["z"]).bind(Encoding(2))
+
+
+def test_words_and_classes_are_among_what_is_wrong():
+    threat = Threat(unit={"a": "std"}, free=["b"], frozen=["z"], classes=["bad"])
+    for training, part in (
+        (Training(), "unit={'a': 'std'} needs rows of training"),
+        (Training(np.zeros((3, 2)), names=["b", "c"]), "unit names 'a', but the rows of training have no such column"),
+    ):
+        with pytest.raises(ValueError, match=r"frozen names 'z'.*classes names 'bad'") as caught:
+            threat.bind(Encoding(2, ["a", "b"]), training, np.array([0, 1]))
+        assert part in str(caught.value)
 
 
 EVERYTHING = {

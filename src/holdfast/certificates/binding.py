@@ -233,7 +233,6 @@ class Binding:
         if not columns.keeps_rows:
             self._check_limits()
             self._check_kinds()
-        numbers = self._numbers()
         plain: list[Category] = []
         encoded: list[Category] = []
         for what, limited in (("free", False), ("categories", True)):
@@ -242,6 +241,7 @@ class Binding:
             for column, values in of_encoder.items():
                 found = self._encoded(what, column, values, limited)
                 encoded += [] if found is None else [found]
+        numbers = self._numbers()
         frozen = np.zeros(columns.n_columns, bool) if numbers.frozen is None else numbers.frozen.copy()
         said = {at for what in ("frozen", "free", "categories") for at in self._named(what)}
         for column in sorted((set(self._named("integer")) & set(columns.encoded_numbers)) - said):
