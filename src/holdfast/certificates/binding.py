@@ -51,6 +51,10 @@ class Names:
         """True if this is the name or the number of a column."""
         return self.number(column) is not None
 
+    def name_group(self, values: list) -> bool:
+        """True if values are names of columns, so that they stand for a group of columns of 0 and 1."""
+        return bool(values) and all(value is None or value in self.index for value in values)
+
     def values(self, what: str, given, default: float) -> np.ndarray | None:
         """One number for each feature; None if nothing is given."""
         if given is None:
@@ -131,8 +135,7 @@ def _categories(names: Names, what: str, given, limited: bool) -> list[Category]
     for name, values in given.items():
         values = list(np.atleast_1d(np.asarray(values, dtype=object)))
         # If all values are names of columns, this is a group of columns, whatever its own name is.
-        names_columns = bool(values) and all(value is None or value in names.index for value in values)
-        read = _group if names_columns or not names.has(name) else _numbered
+        read = _group if names.name_group(values) or not names.has(name) else _numbered
         category = read(names, what, name, values, limited)
         if category is not None:
             categories.append(category)
@@ -227,7 +230,7 @@ class Binding:
                     self.problems.append(str(error))
                     self.said[what] = None
 
-    def moves(self, labels: np.ndarray | None) -> Moves:
+    def moves(self, classes: np.ndarray | None) -> Moves:
         """The moves, or one ``ValueError`` that lists everything that is wrong with the threat."""
         columns = self.columns
         if not columns.keeps_rows:
@@ -243,30 +246,25 @@ class Binding:
                 encoded += [] if found is None else [found]
         numbers = self._numbers()
         frozen = np.zeros(columns.n_columns, bool) if numbers.frozen is None else numbers.frozen.copy()
-        said = {at for what in ("frozen", "free", "categories") for at in self._named(what)}
-        for column in sorted((set(self._named("integer")) & set(columns.encoded_numbers)) - said):
+        for column in self._whole_columns():
             whole = self._whole_numbers(column, numbers)
             encoded += [] if whole is None else [whole]
         categories = self._together([*plain, *encoded], frozen)
-        attacked = None if labels is None else self._attacked(labels)
+        attacked = None if classes is None else self._attacked(classes)
         if self.problems:
             raise ValueError(" ".join(self.problems))
-        integer = numbers.integer
         if plain:  # their values are enumerated, so these columns do not move as numbers
             frozen[np.concatenate([group.columns for group in plain])] = True
-        if integer is not None and (plain or numbers.frozen is not None):
-            integer = integer & ~frozen
-        numbers = replace(
-            numbers,
-            frozen=frozen if plain else numbers.frozen,
-            integer=None if integer is None or not integer.any() else integer,
-        )
+            numbers = replace(numbers, frozen=frozen)
+        if numbers.integer is not None:
+            integer = numbers.integer & ~frozen
+            numbers = replace(numbers, integer=integer if integer.any() else None)
         gaps = {column: [columns.gap(column)] for column in columns.gaps}
         gaps |= {column: columns.gap_codes(column) for column in columns.encoded_numbers}
+        labels: list = list(range(columns.n_columns)) if columns.names is None else list(map(str, columns.names))
         moves = replace(
-            columns.moves(numbers), categories=categories, attacked=attacked, gaps=gaps,
-            labels=tuple(columns.label(j) for j in range(columns.n_columns)),
-        )  # fmt: skip
+            columns.moves(numbers), categories=categories, attacked=attacked, gaps=gaps, labels=tuple(labels)
+        )
         return replace(moves, why_frozen=self._why_frozen(moves))
 
     def _resolve_unit(self, training: Training) -> None:
@@ -347,14 +345,14 @@ class Binding:
         j = int(np.argmax(mask))
         return self.columns.name(j) if j in self.columns.categories else self.names.name(j)
 
-    def _attacked(self, labels: np.ndarray) -> np.ndarray | None:
+    def _attacked(self, known: np.ndarray) -> np.ndarray | None:
         """Codes of the classes that the threat names, however they are written; see :func:`class_codes`."""
         if self.said["classes"] is None:
             return None
-        codes, unknown = class_codes(np.atleast_1d(np.asarray(self.said["classes"], dtype=object)), labels)
+        codes, unknown = class_codes(np.atleast_1d(np.asarray(self.said["classes"], dtype=object)), known)
         if unknown:
             self.problems.append(
-                f"classes names {listed(unknown)}, but the classes of the model are {listed_classes(labels)}."
+                f"classes names {listed(unknown)}, but the classes of the model are {listed_classes(known)}."
             )
         return codes
 
@@ -369,7 +367,7 @@ class Binding:
                 continue
             unread = columns.read is not None and j not in columns.read and j not in columns.categories
             words = j in columns.categories and j not in columns.encoded_numbers
-            out[columns.label(j)] = "words" if words else "no step reads it" if unread else "by the threat"
+            out[moves.labels[j]] = "words" if words else "no step reads it" if unread else "by the threat"
         return out
 
     def _named(self, what: str) -> list[int]:
@@ -393,22 +391,16 @@ class Binding:
             column = self.names.number(name)
             if column is not None and column in self.columns.categories:
                 encoded[column] = rest.pop(name)
-        for name, members in rest.items():
-            inside = [at for at in map(self.names.number, _flat(members)) if at in self.columns.categories]
-            if self._is_group(members) and inside:
+        for name, values in rest.items():
+            members = _flat(values)
+            inside = [at for at in map(self.names.number, members) if at in self.columns.categories]
+            if inside and self.names.name_group(members):
                 self.problems.append(
                     f"{what} of {name!r} is a group of columns of which an encoder reads {self._list(inside)}: name "
                     f"such a column by itself, {what}={{column: [values]}}."
                 )
         others: Any = rest if isinstance(given, Mapping) else list(rest)
         return encoded, others or None
-
-    def _is_group(self, values) -> bool:
-        """True if values are names of columns, as for a plain category."""
-        if values is None:
-            return False
-        members = _flat(values)
-        return bool(members) and all(value is None or value in self.names.index for value in members)
 
     def _list(self, columns) -> str:
         """Columns by name, for a sentence."""
@@ -519,6 +511,13 @@ class Binding:
             high=limit(numbers.upper, np.inf), up=not limit(numbers.only_down, False),
             down=not limit(numbers.only_up, False), gaps=tuple(columns.gap_codes(column)),
         )  # fmt: skip
+
+    def _whole_columns(self) -> list[int]:
+        """Columns that an encoder reads, and that are whole numbers, neither frozen nor categories of the threat."""
+        if not self.columns.encoded_numbers:
+            return []
+        said = {at for what in ("frozen", "free", "categories") for at in self._named(what)}
+        return sorted((set(self._named("integer")) & set(self.columns.encoded_numbers)) - said)
 
     def _coordinates(self, column: int) -> np.ndarray:
         return np.array([column, *self.columns.indicators[column]])
