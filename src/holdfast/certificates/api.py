@@ -27,16 +27,8 @@ _INSIDE = 1.0 - 1e-6  # of a radius
 def confirmed_radii(voter: Voter, moves: Moves, X, rows: np.ndarray, bounds: Bracket) -> np.ndarray:
     """The radii, if ``predict`` answers just inside each as at the row; else 0 for all rows, and a warning says so.
 
-    One contradiction shows that the model is not the vote that was certified, and so much for the other rows.
-
-    Parameters
-    ----------
-    voter : Voter
-    moves : Moves
-    X : rows as the user gave them
-    rows : ndarray of shape (m, d)
-        The same, encoded.
-    bounds : Bracket
+    One contradiction shows that the model is not the vote that was certified, and so much for the other rows. ``X`` are
+    the rows as the user gave them, ``rows`` the same, encoded.
     """
     radius = np.where(voter.same_as_given(X, bounds.codes), bounds.radius, 0.0)
     asked = np.ones(len(rows), bool) if moves.attacked is None else np.isin(bounds.codes, moves.attacked)

@@ -21,14 +21,7 @@ _SENSES = ("<=", ">=", "==")
 
 
 class Names:
-    """The names of a model's columns, by which a threat is read; problems are collected as sentences.
-
-    Parameters
-    ----------
-    n_features : int
-    names : sequence of str or None
-        None if the columns have no names.
-    """
+    """The names of a model's columns, by which a threat is read; problems are collected as sentences."""
 
     def __init__(self, n_features: int, names: Sequence[str] | None):
         self.n_features = n_features
@@ -207,14 +200,7 @@ _LIMITS = ("unit", "lower", "upper", "only_up", "only_down", "integer")
 
 
 class Binding:
-    """A threat, read for the columns of one model; ``problems`` are sentences.
-
-    Parameters
-    ----------
-    threat : Threat
-    columns : Encoding
-    training : Training
-    """
+    """A threat, read for the columns of one model; ``problems`` are sentences."""
 
     def __init__(self, threat: "Threat", columns: Encoding, training: Training):
         self.columns = columns

@@ -24,10 +24,6 @@ def coarse_columns(moves: Moves, x: np.ndarray, size: float, most_places: int = 
 
     The others may take any value, which is sound, and costs little where a step is small. If even the feature with the
     largest step has too many values, the mask has all of them.
-
-    Returns
-    -------
-    bool ndarray of shape (d,)
     """
     integer = np.asarray(moves.integer)
     columns = np.flatnonzero(integer)
@@ -48,24 +44,10 @@ def coarse_columns(moves: Moves, x: np.ndarray, size: float, most_places: int = 
 def offsets(
     moves: Moves, x: np.ndarray, radius: float, upper: float, at: float | None, most_places: int = PLACES
 ) -> tuple[np.ndarray, float]:
-    """All rows with other whole numbers, no farther than ``reach``, and that size; only the whole numbers differ.
+    """All rows with other whole numbers, no farther than ``reach``, the row itself first; and ``reach``.
 
-    Parameters
-    ----------
-    moves : Moves
-    x : ndarray of shape (d,)
-    radius, upper : float
-        Known bounds: sizes below and above them are of no interest.
-    at : float or None
-        The only size of interest, if there is one.
-    most_places : int
-
-    Returns
-    -------
-    places : ndarray of shape (n_places, d)
-        The row itself is the first.
-    reach : float
-        ``radius`` if there are too many places beyond.
+    Sizes outside of the known bounds ``radius`` and ``upper``, or other than ``at``, are of no interest; ``reach`` is
+    ``radius`` if there are too many rows beyond.
     """
     columns = np.flatnonzero(np.asarray(moves.integer))
     low, high = (side[0, columns] for side in moves.limits(x[None]))
@@ -116,17 +98,10 @@ def bracket_threat(
     effort: Effort,
     progress: Progress | None = None,
 ) -> Bracket:
-    """Bounds of every row under a whole threat; a row of a class that is not attacked has infinite ones (Lemma V4).
+    """Bounds of every row (m, d) under a whole threat, whose ``check`` the rows have passed.
 
-    Parameters
-    ----------
-    voter : Voter
-    moves : Moves
-        The rows have passed its ``check``.
-    rows : ndarray of shape (m, d)
-    effort : Effort
-    progress : callable, optional
-        Called with the number of rows done and of all rows.
+    A row of a class that is not attacked has infinite bounds (Lemma V4). ``progress`` gets the number of rows that are
+    done, and of all.
     """
     with single_threaded_blas():  # once, in place of once for each call of predict
         codes = voter.predict(rows)

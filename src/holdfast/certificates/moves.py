@@ -23,21 +23,10 @@ def on_lattice(moved: np.ndarray, rows: np.ndarray, integer: np.ndarray) -> np.n
 def to_lattice(
     moved: np.ndarray, rows: np.ndarray, integer: np.ndarray, low: np.ndarray, high: np.ndarray, rounding: str
 ) -> np.ndarray:
-    """Moved rows with whole numbers in the features ``integer``, within ``low`` and ``high``.
+    """Moved rows (m, d) with whole numbers in the features ``integer``, within ``low`` and ``high`` (m, d).
 
-    Parameters
-    ----------
-    moved, rows : ndarrays of shape (m, d)
-    integer : bool ndarray of shape (d,)
-    low, high : ndarrays of shape (m, d)
-        Limits of every value.
-    rounding : {"nearest", "outward", "inward"}
-        To which whole number: away from the row, or towards it.
-
-    Returns
-    -------
-    ndarray of shape (m, d)
-        Where there is no whole number within the limits, the value of the row is kept.
+    ``rounding`` is "nearest", "outward" (away from the row) or "inward"; where there is no whole number within the
+    limits, the value of the row is kept.
     """
     value, own = moved[:, integer], rows[:, integer]
     if rounding == "nearest":
@@ -146,26 +135,13 @@ LIMIT = 10_000  # combinations of categories of one row: each is certified as a 
 
 @dataclass(frozen=True, eq=False)
 class Category:
-    """One column of numbers, or a group of columns of 0 and 1, and the values it can take.
-
-    Attributes
-    ----------
-    name : str
-    columns : int ndarray of shape (c,)
-        Its columns in the input of the model.
-    patterns : ndarray of shape (n_values, c)
-        The numbers in these columns for each value.
-    limited : bool
-        Whether its changes count against ``max_changes``.
-    values : tuple or None
-        Of a column that an encoder reads: what it may become. Its columns are its number and its indicators.
-    """
+    """One column of numbers, or a group of columns of 0 and 1, and the values it can take."""
 
     name: str
-    columns: np.ndarray
-    patterns: np.ndarray
-    limited: bool
-    values: tuple | None = None
+    columns: np.ndarray  # (c,): its columns in the input of the model
+    patterns: np.ndarray  # (n_values, c): the numbers in these columns for each value
+    limited: bool  # do its changes count against max_changes?
+    values: tuple | None = None  # what a column may become that an encoder reads: its number and its indicators change
 
     @property
     def one_hot(self) -> bool:
@@ -191,25 +167,16 @@ class Category:
 class WholeNumbers(Category):
     """Numbers that an encoder reads, and that stay whole: a change costs its size (Lemma C3).
 
-    Attributes
-    ----------
-    known : frozenset of float
-        All whole numbers that the encoder tells apart. Others have one image, so the nearest stands for them: it is the
-        last pattern, with NaN for the number, where the encoder takes such numbers.
-    low, high : float
-        Limits of the number.
-    up, down : bool
-        Whether it may grow, and shrink.
-    gaps : tuple of int
-        The coordinates that are 1 where there is no number, which none replaces.
+    Numbers that the encoder does not tell apart have one image, so the nearest stands for them: it is the last pattern,
+    with NaN for the number, where the encoder takes such numbers.
     """
 
-    known: frozenset = frozenset()
+    known: frozenset = frozenset()  # the whole numbers that the encoder tells apart
     low: float = -np.inf
     high: float = np.inf
     up: bool = True
     down: bool = True
-    gaps: tuple[int, ...] = ()
+    gaps: tuple[int, ...] = ()  # the coordinates that are 1 where there is no number, which none replaces
 
     @property
     def whole(self) -> bool:
@@ -239,13 +206,8 @@ class WholeNumbers(Category):
 class Categories:
     """The categories of a row that may change, and how many of them together.
 
-    :meth:`table` has one line for each choice: for each category the index of its new value, −1 if it stays.
-
-    Parameters
-    ----------
-    groups : sequence of Category
-    max_changes : int or None
-        How many of the limited ones may change at once; None: all.
+    :meth:`table` has one line for each choice: for each category the index of its new value, −1 if it stays. Of the
+    limited ones up to ``max_changes`` change at once (None: all).
     """
 
     def __init__(self, groups, max_changes: int | None = None):
