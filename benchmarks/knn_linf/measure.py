@@ -8,6 +8,7 @@ import numpy as np
 
 from benchmarks.knn_linf.sets import Entry, Prepared
 from holdfast.certificates import Budget, NeighborProblem, Threat, exact_knn
+from holdfast.certificates.columns import Encoding
 
 PUBLISHED = Path(__file__).with_name("published") / "knn_linf.csv"
 _LEAST = 1e-9  # in place of ε = 0, where only the category changes: verdicts are about moves of some size
@@ -16,7 +17,7 @@ _LEAST = 1e-9  # in place of ε = 0, where only the category changes: verdicts a
 def verdicts(data: Prepared, k: int, epsilon: float, work: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Predictions; which rows no move within ε changes; which rows some move does."""
     d = data.X_train.shape[1]
-    moves = Threat(np.inf, frozen=data.frozen if data.frozen.any() else None).moves(d)
+    moves = Threat(np.inf, frozen=data.frozen if data.frozen.any() else None).bind(Encoding(d))
     problem = NeighborProblem(data.X_train, data.y_train, np.eye(d), n_neighbors=k, moves=moves, ties="lowest")
     prediction = problem.vote(data.X_test)
     at = max(epsilon, _LEAST)

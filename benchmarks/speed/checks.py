@@ -34,7 +34,7 @@ _CHECKS: dict[str, Callable] = {
     "holdfast.certificates.scikit_neighbors.fingerprint": lambda *_: None,
     "holdfast.certificates.scikit_neighbors._ask_model": lambda *_: None,
     "holdfast.certificates.scikit_neighbors._ask_labels": lambda *_: None,
-    "holdfast.certificates.api._just_inside": lambda voter, reading, rows, bounds: (
+    "holdfast.certificates.api._just_inside": lambda voter, moves, rows, bounds: (
         rows,
         np.zeros(len(rows), bool),
     ),

@@ -12,6 +12,8 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 import holdfast
 from holdfast import Threat, certify
+from holdfast.auditing.encoded_threat import encoded_threat
+from holdfast.certificates.columns import Encoding
 from holdfast.report import render_html, render_markdown
 
 THREAT = Threat(
@@ -211,3 +213,20 @@ def test_numbers_that_the_model_encodes_are_what_the_threat_says(tmp_path):
     assert (rooms == rooms.round()).all()
     still = holdfast.audit(**asked, threat=Threat(frozen=["rooms"]))
     assert still.summary()["threat"]["frozen"]["rooms"] == "by the threat"
+
+
+def test_a_threat_on_raw_columns_is_one_on_encoded_columns():
+    names = ["age", "job=a", "job=b", "race=x", "race=y", "paid"]
+    groups = {"job": [1, 2], "race": [3, 4]}
+    raw = Threat(only_up=["age"], unit={"paid": 10}, free=["race"], relations=[({"paid": 1, "age": -1}, "<=", 9)])
+    moves = encoded_threat(raw, names, groups).bind(Encoding(6))
+    assert np.flatnonzero(moves.frozen).tolist() == [1, 2, 3, 4]
+    assert moves.categories.groups[0].columns.tolist() == [3, 4]
+    assert moves.unit.tolist() == [1, 1, 1, 1, 1, 10]
+    np.testing.assert_array_equal(moves.relations[0], [[-1, 0, 0, 0, 0, 1]])
+    still = Threat(frozen=["race", "age"])
+    assert np.flatnonzero(encoded_threat(still, names, groups).bind(Encoding(6)).frozen).tolist() == [0, 1, 2, 3, 4]
+    with pytest.raises(ValueError) as caught:
+        encoded_threat(Threat(only_up=["job"], frozen=["zip"], free={"race": ["x"]}), names, groups)
+    for part in ("only_up names 'job', which holds categories", "frozen names 'zip'", "some of the values of 'race'"):
+        assert part in str(caught.value)

@@ -8,6 +8,7 @@ import quadprog
 from scipy.optimize import linprog
 
 from holdfast.certificates import ENGINES, L1, L2, Ellipsoid, LInf, NeighborProblem, Threat
+from holdfast.certificates.columns import Encoding
 
 NORMS = {
     "l2": lambda d: L2(),
@@ -27,7 +28,7 @@ def make_problem(points, labels, T, n_neighbors=1, norm=None, *, unit=None, lowe
     threat = Threat(
         norm or L2(), unit=unit, lower=lower, upper=upper, frozen=frozen, only_up=only_up, only_down=only_down
     )
-    moves = replace(threat.moves(np.shape(T)[1]), relations=relations)
+    moves = replace(threat.bind(Encoding(np.shape(T)[1])), relations=relations)
     return NeighborProblem(points, labels, T, n_neighbors, moves, **options)
 
 

@@ -65,14 +65,13 @@ def polyhedra(problem, u: np.ndarray, y: int):
         yield (U[b] - U[j]) @ problem.T, 0.5 * np.einsum("ij,ij->i", U[b] - U[j], U[b] + U[j] - 2 * u)
 
 
-def truth(voter, reading, x: np.ndarray, y: int, best: float = np.inf) -> float:
+def truth(voter, moves, x: np.ndarray, y: int, best: float = np.inf) -> float:
     """The smallest move, over all choices of categories and of whole numbers within ±5, each by a program."""
-    moves = reading.moves
     d = len(x)
     problem = voter.problem(voter.fold.before, Moves())
     choices = [x]
-    if reading.categories is not None:
-        choices += [place for _, _, places in reading.categories.blocks(x[None], 1000) for place in places]
+    if moves.categories is not None:
+        choices += [place for _, _, places in moves.categories.blocks(x[None], 1000) for place in places]
     whole = [] if moves.integer is None else np.flatnonzero(moves.integer).tolist()
     free = [i for i in moves.free(d).tolist() if i not in whole]
     unit = np.ones(d) if moves.unit is None else moves.unit

@@ -27,6 +27,7 @@ from sklearn.preprocessing import (
 
 from holdfast import CertifiedKNeighborsClassifier, Euclidean, Threat, attack, certify
 from holdfast.certificates import CertifiedAccuracy, poisoning_tolerance
+from holdfast.certificates.columns import Encoding
 from holdfast.certificates.readers import voter_for
 
 NUMBERS, WORDS = ["age", "income", "months"], ["job", "town"]
@@ -125,7 +126,7 @@ def test_no_move_inside_the_radius_changes_an_answer(name, threat):
     found = certify(model, TEST, threat=threat, n_jobs=1)
     np.testing.assert_array_equal(found.prediction, model.predict(TEST))
     assert (found.radius > 0).mean() > 0.5
-    moves, at = threat.moves(7, list(TEST.columns)), [list(TEST.columns).index(c) for c in NUMBERS]
+    moves, at = threat.bind(Encoding(7, list(TEST.columns))), [list(TEST.columns).index(c) for c in NUMBERS]
     rng, seen = np.random.default_rng(0), np.isfinite(found.upper)
     ways = found.adversarial.loc[seen, NUMBERS].to_numpy(float) - TEST.loc[seen, NUMBERS].to_numpy(float)
     tried = []

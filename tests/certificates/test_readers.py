@@ -12,6 +12,7 @@ from sklearn.svm import SVC, LinearSVC
 
 from holdfast import CertifiedKNeighborsClassifier, CertifiedPrototypeClassifier, Euclidean, Threat, certify
 from holdfast.certificates import Moves
+from holdfast.certificates.columns import Encoding
 from holdfast.certificates.readers import voter_for
 
 DATA = load_iris(return_X_y=True)
@@ -68,7 +69,7 @@ def test_the_certificate_holds(model, data, norm):
     threat = Threat(norm, unit=[1.0, 0.5, 2.0, 1.0], frozen=[1], only_up=[2], lower=0.0)
     rows = X[::12]
     found = certify(model, rows, threat=threat)
-    moves = threat.moves(4)
+    moves = threat.bind(Encoding(4))
     rng = np.random.default_rng(0)
     for _ in range(40):
         delta = moves.enforce(rows + rng.normal(size=rows.shape), rows) - rows

@@ -10,6 +10,8 @@ from sklearn.preprocessing import StandardScaler
 
 from holdfast import CertifiedKNeighborsClassifier, Euclidean, Threat, attack, certify
 from holdfast.certificates import CertifiedAccuracy, choose, dependence
+from holdfast.certificates.columns import Encoding
+from holdfast.certificates.training import Training
 from tests.certificates.brute_force import NORMS, engines, exact_radius, make_problem, random_problem, votes
 
 WINE, GROWER = load_wine(return_X_y=True, as_frame=True)
@@ -94,14 +96,25 @@ def test_loose_arguments_are_a_threat():
 def test_what_is_wrong_is_said_at_once():
     threat = Threat(unit={"a": -1.0}, frozen=["z"], only_up=[7], lower={"a": 2.0}, upper={"a": 1.0})
     with pytest.raises(ValueError) as caught:
-        threat.moves(2, names=["a", "b"])
+        threat.bind(Encoding(2, ["a", "b"]))
     for part in (
         "frozen names 'z', but the columns are a, b", "only_up names feature 7, but there are 2",
         "unit must be a positive number; that of a is not", "lower is above upper for feature a",
     ):  # fmt: skip
         assert part in str(caught.value)
     with pytest.raises(ValueError, match="frozen names 'z', but the columns have no names"):
-        Threat(frozen=["z"]).moves(2)
+        Threat(frozen=["z"]).bind(Encoding(2))
+
+
+def test_words_and_classes_are_among_what_is_wrong():
+    threat = Threat(unit={"a": "std"}, free=["b"], frozen=["z"], classes=["bad"])
+    for training, part in (
+        (Training(), "unit={'a': 'std'} needs rows of training"),
+        (Training(np.zeros((3, 2)), names=["b", "c"]), "unit names 'a', but the rows of training have no such column"),
+    ):
+        with pytest.raises(ValueError, match=r"frozen names 'z'.*classes names 'bad'") as caught:
+            threat.bind(Encoding(2, ["a", "b"]), training, np.array([0, 1]))
+        assert part in str(caught.value)
 
 
 EVERYTHING = {
@@ -114,12 +127,11 @@ COLUMNS = ["age", "income", "sex", "race_a", "race_b", "job", "paid", "owed"]
 
 
 def test_a_threat_in_arrays():
-    reading = Threat(**EVERYTHING).read(8, COLUMNS)
-    moves = reading.moves
+    moves = Threat(**EVERYTHING).bind(Encoding(8, COLUMNS))
     assert np.flatnonzero(moves.frozen).tolist() == [2, 3, 4, 5]  # categories change as a whole, not bit by bit
     assert np.flatnonzero(moves.integer).tolist() == [0]
     np.testing.assert_array_equal(moves.relations[0], [[0, 0, 0, 0, 0, 0, 1, -1]])
-    assert [(g.name, g.columns.tolist(), len(g.patterns), g.limited) for g in reading.categories.groups] == [
+    assert [(g.name, g.columns.tolist(), len(g.patterns), g.limited) for g in moves.categories.groups] == [
         ("race", [3, 4], 2, False), ("job", [5], 3, True),
     ]  # fmt: skip
 
@@ -131,7 +143,7 @@ def test_everything_wrong_with_a_whole_threat_is_said_at_once():
         relations=[({"paid": 1, "due": -1}, "<=", 0), ({"paid": 1}, "<", 0), "paid", ({"paid": 0}, "==", 1)],
     )  # fmt: skip
     with pytest.raises(ValueError) as caught:
-        threat.moves(8, COLUMNS)
+        threat.bind(Encoding(8, COLUMNS))
     for part in (
         "unit='std' needs rows of training", "integer names 'zip'", "The values of race are not known",
         "categories of job must list the numbers", "max_changes must be a whole number of at least 0; got -1",
@@ -148,7 +160,7 @@ def test_everything_wrong_with_a_whole_threat_is_said_at_once():
         ({"relations": [({"age": np.inf}, "<=", 0)]}, "Relation 0 must have finite numbers"),
     ):
         with pytest.raises(ValueError, match=part):
-            Threat(**given).moves(8, COLUMNS)
+            Threat(**given).bind(Encoding(8, COLUMNS))
     with pytest.raises(ValueError, match="unit must be numbers"):
         Threat(unit={0: "wide"}).fitted_to(np.zeros((3, 1)))
 
@@ -161,7 +173,8 @@ def test_words_and_files(tmp_path):
     assert hash(clone(threat)) == hash(threat)
     assert threat != Threat()
     for norm in (np.eye(2), 2.0, "l2"):
-        assert Threat.from_json(Threat(norm).to_json()).moves(2).norm.name == Threat(norm).moves(2).norm.name
+        two = Encoding(2)
+        assert Threat.from_json(Threat(norm).to_json()).bind(two).norm.name == Threat(norm).bind(two).norm.name
     (tmp_path / "t.json").write_text(threat.to_json())
     assert Threat.from_file(tmp_path / "t.json") == threat
     (tmp_path / "t.toml").write_text(
@@ -169,7 +182,7 @@ def test_words_and_files(tmp_path):
     )
     read = Threat.from_file(tmp_path / "t.toml")
     assert read == Threat(np.inf, only_up=["age"], relations=[({"paid": 1, "owed": -1}, "<=", 0)], unit={0: 2})
-    assert read.moves(8, COLUMNS).unit[0] == 2  # a number of a column, as a word
+    assert read.bind(Encoding(8, COLUMNS)).unit[0] == 2  # a number of a column, as a word
     (tmp_path / "bad.toml").write_text("frozn = [1]\nspeed = 3\n")
     with pytest.raises(ValueError, match=r"unknown keys: 'frozn' \(is 'frozen' meant\?\), 'speed'"):
         Threat.from_file(tmp_path / "bad.toml")
@@ -219,29 +232,7 @@ def test_units_and_categories_of_the_rows_of_training():
     with pytest.raises(ValueError, match="unit='range' needs rows of training"):
         certify(bare, WINE[:2], threat=Threat(unit="range"))
     constant = Threat(unit="range").fitted_to(np.ones((4, 2)))
-    assert constant.moves(2).unit is None
-
-
-def test_a_threat_on_raw_columns_is_one_on_encoded_columns():
-    names = ["age", "job=a", "job=b", "race=x", "race=y", "paid"]
-    groups = {"job": [1, 2], "race": [3, 4]}
-    raw = Threat(only_up=["age"], unit={"paid": 10}, free=["race"], relations=[({"paid": 1, "age": -1}, "<=", 9)])
-    reading = raw.encoded(names, groups).read(6)
-    assert np.flatnonzero(reading.moves.frozen).tolist() == [1, 2, 3, 4]
-    assert reading.categories.groups[0].columns.tolist() == [3, 4]
-    assert reading.moves.unit.tolist() == [1, 1, 1, 1, 1, 10]
-    np.testing.assert_array_equal(reading.moves.relations[0], [[-1, 0, 0, 0, 0, 1]])
-    assert np.flatnonzero(Threat(frozen=["race", "age"]).encoded(names, groups).moves(6).frozen).tolist() == [
-        0,
-        1,
-        2,
-        3,
-        4,
-    ]
-    with pytest.raises(ValueError) as caught:
-        Threat(only_up=["job"], frozen=["zip"], free={"race": ["x"]}).encoded(names, groups)
-    for part in ("only_up names 'job', which holds categories", "frozen names 'zip'", "some of the values of 'race'"):
-        assert part in str(caught.value)
+    assert constant.bind(Encoding(2)).unit is None
 
 
 def test_a_verdict_in_a_data_frame():

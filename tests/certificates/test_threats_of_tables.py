@@ -7,6 +7,7 @@ import pytest
 from sklearn.base import clone
 
 from holdfast import Threat, attack, certify
+from holdfast.certificates.columns import Encoding
 from holdfast.certificates.readers import voter_for
 from tests.certificates.tables import MODELS, NAMES, THREATS, make_table, truth
 from tests.sizes import every_pair
@@ -57,9 +58,9 @@ def test_bounds_enclose_the_truth_and_witnesses_keep_every_limit(name, kind, nor
     threat = Threat(norm, **THREATS[kind])
     some = X[:1] if "three" in name or "scikit" in name else X[:3]
     found = certify(model, some, threat=threat, reference=(X, y), n_jobs=1)
-    voter, reading = voter_for(model, (X, y)), threat.read(5, NAMES)
+    voter, moves = voter_for(model, (X, y)), threat.bind(Encoding(5, NAMES))
     codes = voter.predict(some.to_numpy())
-    exact = np.array([truth(voter, reading, x, c) for x, c in zip(some.to_numpy(), codes, strict=True)])
+    exact = np.array([truth(voter, moves, x, c) for x, c in zip(some.to_numpy(), codes, strict=True)])
     assert (found.radius <= exact * (1 + 1e-7) + 1e-8).all()
     # Whole numbers are enumerated within ±5 only: a witness beyond is no contradiction.
     assert (np.minimum(exact, 4.0) <= found.upper * (1 + 1e-6) + 1e-7).all()
@@ -138,7 +139,7 @@ def test_rows_that_break_a_relation_are_refused():
 def test_too_many_combinations_are_refused():
     many = {name: list(range(30)) for name in NAMES[:3]}
     with pytest.raises(ValueError, match="29,791 combinations a row, more than 10,000"):
-        Threat(free=many).read(5, NAMES)
+        Threat(free=many).bind(Encoding(5, NAMES))
 
 
 def test_all_but_categories_frozen_is_an_enumeration():

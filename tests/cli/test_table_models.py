@@ -13,7 +13,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from holdfast import Threat, attack, audit, certify, counterfactuals, load, save
-from holdfast.certificates.threat_names import deviations
+from holdfast.certificates.training import deviations
 from tests.cli.program import run
 
 WORDS, NUMBERS = ["job", "sex"], ["age", "income"]

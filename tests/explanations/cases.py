@@ -25,6 +25,7 @@ from holdfast import (
     certify,
     counterfactuals,
 )
+from holdfast.certificates.columns import Encoding
 from holdfast.explanations.result import as_given
 
 MODELS = {
@@ -225,7 +226,7 @@ def printed(points, x):
 
 def check(model, X, threat, train, options, found, rng) -> None:
     """Valid by the model's own predict, all together and each alone; every limit kept; bounds in order, and sound."""
-    moves = threat.moves(X.shape[1])
+    moves = threat.bind(Encoding(X.shape[1]))
     prediction = model.predict(X)[found.row]
     points, x = found.points[found.valid], X[found.row][found.valid]
     asked = options.get("target")

@@ -10,6 +10,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from holdfast import CertifiedKNeighborsClassifier, Euclidean, Threat, counterfactuals, save
+from holdfast.certificates.columns import Encoding
 from holdfast.explanations.question import IsClass
 from holdfast.explanations.search import shorten
 
@@ -92,7 +93,7 @@ def test_digits_leave_what_they_cannot_shorten():
     class Strict:
         """Accepts one point only."""
 
-        moves = Threat().moves(2)
+        moves = Threat().bind(Encoding(2))
 
         def accepts(self, points, rows, codes, targets):
             return (points == [[np.pi, 1.0]]).all(axis=1)

@@ -7,11 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from holdfast.auditing.encoded_threat import by_name, encoded_threat, table_columns
 from holdfast.auditing.sections import column_ranges
 from holdfast.base.text import short_name
+from holdfast.certificates.binding import Names
+from holdfast.certificates.columns import Encoding
 from holdfast.certificates.norms import as_norm
-from holdfast.certificates.threat import Threat, by_name, checked_threat, table_columns
-from holdfast.certificates.threat_names import Columns
+from holdfast.certificates.threat import Threat, checked_threat
 from holdfast.certificates.threat_text import TRAINING, sentences
 from holdfast.explanations import Counterfactuals
 
@@ -161,7 +163,7 @@ class AllowedMoves:
     @cached_property
     def numbered(self) -> Threat:
         """The threat for rows of numbers, features by their numbers."""
-        return self.threat.encoded(self.names, self.groups)
+        return encoded_threat(self.threat, self.names, self.groups)
 
     @cached_property
     def changing(self) -> list[str]:
@@ -211,7 +213,7 @@ class AllowedMoves:
 
     def for_tuning(self, mean: np.ndarray, deviation: np.ndarray) -> Threat:
         """Norm, units, box and sides for rows ``(x − mean) / deviation``; the rest is left out, which is sound."""
-        moves = self.numbered.moves(len(self.names))
+        moves = self.numbered.bind(Encoding(len(self.names)))
         unit = np.asarray(self.threat.unit) / deviation
 
         def scaled(limit):
@@ -322,7 +324,7 @@ def allowed_moves(
     if given is not None:
         out = out.with_values(X)
     if given is not None and (groups or not words.any()):  # else the model itself reads the threat, and checks it
-        out.numbered.read(len(names), names)  # raises if something is wrong, before any work
+        out.numbered.bind(Encoding(len(names), names))  # raises if something is wrong, before any work
     return out
 
 
@@ -337,7 +339,7 @@ def _unit(given, names: list[str], X: np.ndarray | None, deviation: np.ndarray) 
             f"unit={given!r} needs rows of training: give the audit reference=(X_train, y_train) (--reference), or a "
             "Threat whose unit is numbers."
         )
-    columns = Columns(len(names), names)
+    columns = Names(len(names), names)
     if isinstance(given, str) and given in known:
         return known[given]
     if isinstance(given, Mapping):

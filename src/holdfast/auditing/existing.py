@@ -21,8 +21,8 @@ from holdfast.base.inputs import as_pandas, with_names
 from holdfast.base.text import number, percent, short_name
 from holdfast.certificates.readers import inner_model, voter_for
 from holdfast.certificates.threat import Threat
-from holdfast.certificates.threat_names import deviations, stored_rows
 from holdfast.certificates.threat_text import TRAINING
+from holdfast.certificates.training import deviations, stored_rows
 from holdfast.datasets.load import open_data
 from holdfast.datasets.tables import Dataset, row_names
 from holdfast.files.archive import versions

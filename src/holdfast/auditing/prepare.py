@@ -14,7 +14,7 @@ from holdfast.certificates.api import DEFAULT_BUDGET, Attack, attack, certify
 from holdfast.certificates.certificate import Certificate
 from holdfast.certificates.readers import voter_for
 from holdfast.certificates.threat import Threat
-from holdfast.certificates.threat_names import deviations
+from holdfast.certificates.training import deviations
 from holdfast.datasets import ReadOptions
 from holdfast.datasets.checks import MIN_ROWS_PER_CLASS, Finding, Repairs, check_dataset, describe, refuse_fatal, repair
 from holdfast.datasets.encoder import TableEncoder
@@ -159,7 +159,7 @@ def certify_rows(
     ----------
     model : fitted classifier
         Behind the encoder. If it does not begin by dividing by standard deviations
-        (:func:`~holdfast.certificates.threat_names.deviations`), and there is no ``unit``, radii are in the units of
+        (:func:`~holdfast.certificates.training.deviations`), and there is no ``unit``, radii are in the units of
         the rows.
     rows : ndarray or data frame of shape (n_rows, n_features)
     unit : ndarray of shape (n_features,), optional

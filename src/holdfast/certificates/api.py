@@ -6,120 +6,33 @@ from inspect import signature
 
 import numpy as np
 from sklearn.base import BaseEstimator
-from sklearn.compose import ColumnTransformer
-from sklearn.pipeline import Pipeline
-from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, StandardScaler
 
 from holdfast.base.blocks import single_threaded_blas
 from holdfast.base.collections import certified_by_blocks
 from holdfast.base.inputs import check_count, check_number, class_codes, with_names
+from holdfast.certificates.binding import listed, listed_classes
 from holdfast.certificates.bracket import Bracket, Progress
 from holdfast.certificates.certificate import Certificate, meet
 from holdfast.certificates.discrete import bracket_threat
-from holdfast.certificates.pipelines import column_numbers, does_nothing
+from holdfast.certificates.moves import Moves
 from holdfast.certificates.questions import DEFAULT_BUDGET, Budget, Effort
 from holdfast.certificates.readers import voter_for
-from holdfast.certificates.threat import Reading, Threat, checked_threat, enumerated_values, frozen_columns, read_for
-from holdfast.certificates.threat_names import first_at_work, fitted_threat
+from holdfast.certificates.threat import Threat, as_threat
+from holdfast.certificates.training import Training
 from holdfast.certificates.vote import Voter
-
-
-def far_rows(voter: Voter, rows: np.ndarray, reference) -> np.ndarray | None:
-    """Mask of the encoded rows with a number farther outside of the range of training than that range is wide.
-
-    The range is that of the reference or of the rows that a classifier stores; else what the scalers know: the least
-    and the largest value, or the mean and ``√(n − 1)`` standard deviations, beyond which no row of training can be.
-    None where no range is known.
-    """
-    encoding = voter.encoding
-    low, high = training_range(voter, reference)
-    known = np.isfinite(low) & np.isfinite(high)
-    if not known.any():
-        return None
-    width = (high - low)[known]
-    x = rows[:, np.flatnonzero(known)]
-    outside = np.maximum(low[known] - x, x - high[known])
-    gaps = np.zeros((len(rows), encoding.n_columns), bool)
-    for j in encoding.gaps:
-        gaps[:, j] = rows[:, encoding.gap(j)] > 0
-    return ((outside > width) & (width > 0) & ~gaps[:, known]).any(axis=1)
-
-
-def training_range(voter: Voter, reference) -> tuple[np.ndarray, np.ndarray]:
-    """The least and the largest value of each column of numbers in training; NaN where they are not known."""
-    encoding = voter.encoding
-    low, high = np.full((2, encoding.n_columns), np.nan)
-    steps = [] if voter.front is None else [step for step in voter.front.steps if not does_nothing(step)]
-    stored = None
-    if not steps:
-        last = voter.model[-1] if hasattr(voter.model, "steps") else voter.model
-        if hasattr(last, "n_neighbors"):  # prototypes are no rows of training
-            stored = getattr(last, "reference_", getattr(last, "_fit_X", None))
-    table = stored if reference is None else reference[0]
-    table = np.asarray(table) if isinstance(table, list | tuple) else table
-    read = [j for j in range(encoding.n_columns) if j not in encoding.categories]
-    read = read if encoding.read is None else [j for j in read if j in encoding.read]
-    if table is not None and np.ndim(table) == 2:
-        for j in read:
-            column = table.iloc[:, j].to_numpy(float, na_value=np.nan) if hasattr(table, "iloc") else table[:, j]
-            column = np.asarray(column, dtype=np.float64)
-            there = column[np.isfinite(column)]
-            if there.size:
-                low[j], high[j] = there.min(), there.max()
-    elif steps:
-        known = _of_scalers(steps, list(range(encoding.n_columns)))
-        for j in set(read) & set(known):
-            low[j], high[j] = known[j]
-    return low, high
-
-
-def _of_scalers(steps, columns: list[int]) -> dict[int, tuple[float, float]]:
-    """The range of each column that a scaler knows, if it comes first on it, but for an imputer."""
-    step = first_at_work(steps)
-    if isinstance(step, Pipeline):
-        return _of_scalers(step, columns)
-    if isinstance(step, ColumnTransformer):
-        out: dict[int, tuple[float, float]] = {}
-        for _, inner, chosen in step.transformers_:
-            at = column_numbers(chosen, getattr(step, "feature_names_in_", None), step.n_features_in_)
-            if not isinstance(inner, str):
-                out |= _of_scalers(inner, [columns[i] for i in at])
-        return out
-    if isinstance(step, MinMaxScaler):
-        low, high = step.data_min_, step.data_max_
-    elif isinstance(step, MaxAbsScaler):
-        low, high = -step.max_abs_, step.max_abs_
-    elif isinstance(step, StandardScaler) and step.with_mean and step.with_std:
-        reach = np.sqrt(np.maximum(np.asarray(step.n_samples_seen_) - 1.0, 0.0) * step.var_)
-        low, high = step.mean_ - reach, step.mean_ + reach
-    else:
-        return {}
-    # Indicators of gaps come after the columns.
-    return {j: (float(a), float(b)) for j, a, b in zip(columns, low, high, strict=False)}
-
 
 _INSIDE = 1.0 - 1e-6  # of a radius
 
 
-def confirmed_radii(voter: Voter, reading: Reading, X, rows: np.ndarray, bounds: Bracket, attacked) -> np.ndarray:
+def confirmed_radii(voter: Voter, moves: Moves, X, rows: np.ndarray, bounds: Bracket) -> np.ndarray:
     """The radii, if ``predict`` answers just inside each as at the row; else 0 for all rows, and a warning says so.
 
-    One contradiction shows that the model is not the vote that was certified, and so much for the other rows.
-
-    Parameters
-    ----------
-    voter : Voter
-    reading : Reading
-    X : rows as the user gave them
-    rows : ndarray of shape (m, d)
-        The same, encoded.
-    bounds : Bracket
-    attacked : int ndarray or None
-        Codes of the classes that are attacked; other rows are certified without a bound, whatever they become.
+    One contradiction shows that the model is not the vote that was certified, and so much for the other rows. ``X`` are
+    the rows as the user gave them, ``rows`` the same, encoded.
     """
     radius = np.where(voter.same_as_given(X, bounds.codes), bounds.radius, 0.0)
-    asked = np.ones(len(rows), bool) if attacked is None else np.isin(bounds.codes, attacked)
-    moved, possible = _just_inside(voter, reading, rows, bounds)
+    asked = np.ones(len(rows), bool) if moves.attacked is None else np.isin(bounds.codes, moves.attacked)
+    moved, possible = _just_inside(voter, moves, rows, bounds)
     inside = asked & possible & (radius > 0)
     if not inside.any():
         return radius
@@ -138,14 +51,14 @@ def confirmed_radii(voter: Voter, reading: Reading, X, rows: np.ndarray, bounds:
     return np.where(asked, 0.0, radius)
 
 
-def _just_inside(voter: Voter, reading: Reading, rows: np.ndarray, bounds: Bracket) -> tuple[np.ndarray, np.ndarray]:
+def _just_inside(voter: Voter, moves: Moves, rows: np.ndarray, bounds: Bracket) -> tuple[np.ndarray, np.ndarray]:
     """A move of each row, a hair shorter than its radius, and whether it is one that the certificate speaks of.
 
     It goes towards the row's witness, with those of the witness' categories that change at no cost; where there is
     none, in a direction that is the same for all rows.
     """
-    moves, seen, start = reading.moves, np.isfinite(bounds.upper), rows.copy()
-    for group in () if reading.categories is None else reading.categories.groups:
+    seen, start = np.isfinite(bounds.upper), rows.copy()
+    for group in () if moves.categories is None else moves.categories.groups:
         if not group.whole:
             at = np.ix_(seen, group.columns)
             start[at] = bounds.adversarial[at]
@@ -278,24 +191,21 @@ def certify(
     with single_threaded_blas():  # the products of a certificate and of its checks are small
         voter = voter_for(model, reference)
         rows = voter.check_rows(X)
-        fitted = fitted_threat(as_threat(threat, norm, lower, upper, frozen), model, reference, voter.feature_names)
-        reading = read_for(fitted, voter)
-        attacked = attacked_codes(fitted.classes, voter.classes)
+        training = Training.of(voter, reference)
+        moves = as_threat(threat, norm, lower, upper, frozen).bind(voter.columns, training, voter.classes)
         y = true_labels(y, voter.classes, len(rows))
-        reading.check_rows(rows)
+        moves.check(rows)
         effort = replace(effort, budget=effort.budget.metered(len(rows)))
-        bounds = bracket_threat(voter, reading, rows, effort, attacked, _printer(verbose, progress))
-        radius = confirmed_radii(voter, reading, X, rows, bounds, attacked)
+        bounds = bracket_threat(voter, moves, rows, effort, _printer(verbose, progress))
+        radius = confirmed_radii(voter, moves, X, rows, bounds)
         adversarial, upper = _witnesses(voter, X, bounds)
         ended = effort.budget.ended & ~meet(radius, upper)
         if at is not None:
             ended &= (radius <= at) & (upper > at)
-    at_no_cost = reading.categories is not None and reading.categories.at_no_cost
     return Certificate(
-        radius, upper, adversarial, voter.classes[bounds.codes], reading.moves.norm.name,
-        _units(reading.moves), y, at, at_no_cost, X.index if hasattr(X, "iloc") else None,
-        frozen_columns(reading, voter), enumerated_values(reading, voter), *_cells(voter, rows),
-        far_rows(voter, rows, reference), ended,
+        radius, upper, adversarial, voter.classes[bounds.codes], moves.norm.name,
+        _units(moves), y, at, moves.at_no_cost, X.index if hasattr(X, "iloc") else None,
+        dict(moves.why_frozen), moves.enumerated, *_cells(voter, rows), training.far(rows, voter.encoding), ended,
     )  # fmt: skip
 
 
@@ -342,28 +252,6 @@ def _witnesses(voter: Voter, X, bounds: Bracket) -> tuple:
     return decoded, upper
 
 
-def as_threat(threat: Threat | None, norm, lower, upper, frozen) -> Threat:
-    """The threat itself, or one made of norm, lower, upper and frozen; both at once are refused."""
-    loose = [name for name, value in (("lower", lower), ("upper", upper), ("frozen", frozen)) if value is not None]
-    if np.ndim(norm) > 0 or norm != 2:
-        loose.insert(0, "norm")
-    if threat is None:
-        return Threat(norm, lower=lower, upper=upper, frozen=frozen)
-    if loose:
-        raise ValueError(f"Give {', '.join(loose)} to the Threat, not beside it.")
-    return checked_threat(threat)
-
-
-def attacked_codes(classes, known: np.ndarray) -> np.ndarray | None:
-    """Codes of the classes that a threat names, however they are written; see :func:`class_codes`."""
-    if classes is None:
-        return None
-    codes, unknown = class_codes(np.atleast_1d(np.asarray(classes, dtype=object)), known)
-    if unknown:
-        raise ValueError(f"classes names {_listed(unknown)}, but the classes of the model are {_classes(known)}.")
-    return codes
-
-
 def true_labels(y, known: np.ndarray, n_rows: int) -> np.ndarray | None:
     """True labels as classes of the model, however they are written; labels of other classes are refused."""
     if y is None:
@@ -375,17 +263,10 @@ def true_labels(y, known: np.ndarray, n_rows: int) -> np.ndarray | None:
     if unknown:
         raise ValueError(
             f"{int((codes < 0).sum())} of {n_rows} labels in y, the first in row {int(np.argmax(codes < 0))}, are none "
-            f"of the model's classes ({_classes(known)}): {_listed(unknown)}. Correct them, or leave such rows out."
+            f"of the model's classes ({listed_classes(known)}): {listed(unknown)}. Correct them, or leave such rows "
+            "out."
         )
     return known[codes]
-
-
-def _classes(known: np.ndarray) -> str:
-    return f"{', '.join(map(str, known.tolist()[:10]))}{', …' if len(known) > 10 else ''}"
-
-
-def _listed(labels: list) -> str:
-    return f"{', '.join(map(repr, labels[:10]))}{', …' if len(labels) > 10 else ''}"
 
 
 def _effort(method: str, budget, witness: bool, memory: float, n_jobs: int | None, at: float | None) -> Effort:

@@ -142,6 +142,8 @@ class Encoding:
     unseen, filled, refused : dict of int to set of int
         Column of categories → codes of the values that an encoder was not fitted on, that an imputer replaces before
         one, and that one does not take.
+    also_numbers : frozenset of int
+        Columns of categories whose numbers some step reads besides.
     """
 
     n_columns: int
@@ -153,6 +155,7 @@ class Encoding:
     unseen: dict[int, set[int]] = field(default_factory=dict)
     filled: dict[int, set[int]] = field(default_factory=dict)
     refused: dict[int, set[int]] = field(default_factory=dict)
+    also_numbers: frozenset[int] = frozenset()
 
     @cached_property
     def indicators(self) -> dict[int, range]:

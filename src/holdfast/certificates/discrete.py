@@ -11,7 +11,6 @@ from holdfast.certificates.bracket import Bracket, Progress, bracket
 from holdfast.certificates.certificate import meet
 from holdfast.certificates.moves import Moves, Relations
 from holdfast.certificates.questions import DEFAULT_BUDGET, UNIT, Effort
-from holdfast.certificates.threat import Reading
 from holdfast.certificates.vote import NeighborVoter, Voter
 from holdfast.certificates.witnesses import answer_changes
 
@@ -25,10 +24,6 @@ def coarse_columns(moves: Moves, x: np.ndarray, size: float, most_places: int = 
 
     The others may take any value, which is sound, and costs little where a step is small. If even the feature with the
     largest step has too many values, the mask has all of them.
-
-    Returns
-    -------
-    bool ndarray of shape (d,)
     """
     integer = np.asarray(moves.integer)
     columns = np.flatnonzero(integer)
@@ -49,24 +44,10 @@ def coarse_columns(moves: Moves, x: np.ndarray, size: float, most_places: int = 
 def offsets(
     moves: Moves, x: np.ndarray, radius: float, upper: float, at: float | None, most_places: int = PLACES
 ) -> tuple[np.ndarray, float]:
-    """All rows with other whole numbers, no farther than ``reach``, and that size; only the whole numbers differ.
+    """All rows with other whole numbers, no farther than ``reach``, the row itself first; and ``reach``.
 
-    Parameters
-    ----------
-    moves : Moves
-    x : ndarray of shape (d,)
-    radius, upper : float
-        Known bounds: sizes below and above them are of no interest.
-    at : float or None
-        The only size of interest, if there is one.
-    most_places : int
-
-    Returns
-    -------
-    places : ndarray of shape (n_places, d)
-        The row itself is the first.
-    reach : float
-        ``radius`` if there are too many places beyond.
+    Sizes outside of the known bounds ``radius`` and ``upper``, or other than ``at``, are of no interest; ``reach`` is
+    ``radius`` if there are too many rows beyond.
     """
     columns = np.flatnonzero(np.asarray(moves.integer))
     low, high = (side[0, columns] for side in moves.limits(x[None]))
@@ -112,31 +93,21 @@ Bound = Callable[[np.ndarray, np.ndarray, Effort], Bracket]  # (rows, codes, eff
 
 def bracket_threat(
     voter: Voter,
-    reading: Reading,
+    moves: Moves,
     rows: np.ndarray,
     effort: Effort,
-    attacked: np.ndarray | None = None,
     progress: Progress | None = None,
 ) -> Bracket:
-    """Bounds of every row under a whole threat.
+    """Bounds of every row (m, d) under a whole threat, whose ``check`` the rows have passed.
 
-    Parameters
-    ----------
-    voter : Voter
-    reading : Reading
-        The threat for this model; the rows have passed its ``check_rows``.
-    rows : ndarray of shape (m, d)
-    effort : Effort
-    attacked : int ndarray, optional
-        Codes of the classes that are attacked; a row that is predicted otherwise has infinite bounds (Lemma V4).
-    progress : callable, optional
-        Called with the number of rows done and of all rows.
+    A row of a class that is not attacked has infinite bounds (Lemma V4). ``progress`` gets the number of rows that are
+    done, and of all.
     """
     with single_threaded_blas():  # once, in place of once for each call of predict
         codes = voter.predict(rows)
-        chosen = np.arange(len(rows)) if attacked is None else np.flatnonzero(np.isin(codes, attacked))
+        chosen = np.arange(len(rows)) if moves.attacked is None else np.flatnonzero(np.isin(codes, moves.attacked))
         budget = effort.budget.metered(len(chosen))
-        bounds = _all(voter, reading, rows[chosen], codes[chosen], replace(effort, budget=budget), progress)
+        bounds = _all(voter, moves, rows[chosen], codes[chosen], replace(effort, budget=budget), progress)
         effort.budget.charge(chosen, budget)
     if len(chosen) == len(rows):
         return bounds
@@ -145,11 +116,11 @@ def bracket_threat(
     return out
 
 
-def _all(voter, reading: Reading, rows, codes, effort: Effort, progress: Progress | None) -> Bracket:
+def _all(voter, moves: Moves, rows, codes, effort: Effort, progress: Progress | None) -> Bracket:
     """Bounds of rows, all of which are attacked: the least over their categories, and over their whole numbers."""
     if not len(rows):
         return _infinite_bounds(rows, codes)
-    moves, categories = reading.moves, reading.categories
+    categories = moves.categories
 
     def of_numbers(x: np.ndarray, y: np.ndarray, work: Effort, report: Progress | None = None) -> Bracket:
         relaxed = bracket(voter, moves, x, work, report, y)

@@ -9,9 +9,9 @@ from holdfast.base.text import percent
 from holdfast.certificates.api import certify
 from holdfast.certificates.certificate import Certificate
 from holdfast.certificates.readers import voter_for
-from holdfast.certificates.threat import Threat, checked_threat, read_for
-from holdfast.certificates.threat_names import fitted_threat
+from holdfast.certificates.threat import Threat, checked_threat
 from holdfast.certificates.threat_text import TRAINING
+from holdfast.certificates.training import Training
 
 
 @dataclass(frozen=True)
@@ -133,7 +133,7 @@ def dependence(model, X, on, *, at: float = 0.0, threat: Threat | None = None, *
 def _values_tried(model, threat: Threat, reference) -> tuple[list[str], list[str]]:
     """The columns that a threat frees, and in words the values that are enumerated for each."""
     voter = voter_for(model, reference)
-    categories = read_for(fitted_threat(threat, model, reference, voter.feature_names), voter).categories
+    categories = threat.bind(voter.columns, Training.of(voter, reference), voter.classes).categories
     groups = [] if categories is None else [group for group in categories.groups if not group.limited]
     is_listed = isinstance(threat.free, Mapping)
     given = threat.free if is_listed else dict.fromkeys(np.atleast_1d(np.asarray(threat.free, dtype=object)).tolist())

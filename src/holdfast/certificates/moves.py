@@ -1,8 +1,11 @@
-"""A threat in arrays over all features of one model, as the engines take it."""
+"""A threat in arrays over all features of one model: which moves are possible, and which categories may change."""
 
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
+from itertools import combinations, product
 from typing import NamedTuple
 
 import numpy as np
@@ -20,21 +23,10 @@ def on_lattice(moved: np.ndarray, rows: np.ndarray, integer: np.ndarray) -> np.n
 def to_lattice(
     moved: np.ndarray, rows: np.ndarray, integer: np.ndarray, low: np.ndarray, high: np.ndarray, rounding: str
 ) -> np.ndarray:
-    """Moved rows with whole numbers in the features ``integer``, within ``low`` and ``high``.
+    """Moved rows (m, d) with whole numbers in the features ``integer``, within ``low`` and ``high`` (m, d).
 
-    Parameters
-    ----------
-    moved, rows : ndarrays of shape (m, d)
-    integer : bool ndarray of shape (d,)
-    low, high : ndarrays of shape (m, d)
-        Limits of every value.
-    rounding : {"nearest", "outward", "inward"}
-        To which whole number: away from the row, or towards it.
-
-    Returns
-    -------
-    ndarray of shape (m, d)
-        Where there is no whole number within the limits, the value of the row is kept.
+    ``rounding`` is "nearest", "outward" (away from the row) or "inward"; where there is no whole number within the
+    limits, the value of the row is kept.
     """
     value, own = moved[:, integer], rows[:, integer]
     if rounding == "nearest":
@@ -138,6 +130,172 @@ def _exact(a: np.ndarray, z: np.ndarray, b: float) -> Fraction:
     return sum(terms, Fraction(0)) - Fraction(float(b))
 
 
+LIMIT = 10_000  # combinations of categories of one row: each is certified as a separate row, which takes time
+
+
+@dataclass(frozen=True, eq=False)
+class Category:
+    """One column of numbers, or a group of columns of 0 and 1, and the values it can take."""
+
+    name: str
+    columns: np.ndarray  # (c,): its columns in the input of the model
+    patterns: np.ndarray  # (n_values, c): the numbers in these columns for each value
+    limited: bool  # do its changes count against max_changes?
+    values: tuple | None = None  # what a column may become that an encoder reads: its number and its indicators change
+
+    @property
+    def one_hot(self) -> bool:
+        """True if its columns are indicators that a user fills in, one of which is 1."""
+        return len(self.columns) > 1 and self.values is None
+
+    @property
+    def whole(self) -> bool:
+        """True if its values are whole numbers, a change of which has a price."""
+        return False
+
+    def becomes(self, rows: np.ndarray, choice: np.ndarray) -> np.ndarray:
+        """The numbers in its columns after a change of each row to one of its values; NaN where there is none."""
+        return self.patterns[choice]
+
+    def current(self, rows: np.ndarray) -> np.ndarray:
+        """The index of the value that each row has; −1 if it has none of them."""
+        same = (rows[:, self.columns][:, None, :] == self.patterns).all(axis=2)
+        return np.where(same.any(axis=1), same.argmax(axis=1), -1)
+
+
+@dataclass(frozen=True, eq=False)
+class WholeNumbers(Category):
+    """Numbers that an encoder reads, and that stay whole: a change costs its size (Lemma C3).
+
+    Numbers that the encoder does not tell apart have one image, so the nearest stands for them: it is the last pattern,
+    with NaN for the number, where the encoder takes such numbers.
+    """
+
+    known: frozenset = frozenset()  # the whole numbers that the encoder tells apart
+    low: float = -np.inf
+    high: float = np.inf
+    up: bool = True
+    down: bool = True
+    gaps: tuple[int, ...] = ()  # the coordinates that are 1 where there is no number, which none replaces
+
+    @property
+    def whole(self) -> bool:
+        """True."""
+        return True
+
+    def becomes(self, rows: np.ndarray, choice: np.ndarray) -> np.ndarray:
+        """The values of the choices; NaN for a gap, and where no other whole number is within the limits."""
+        out = self.patterns[choice]
+        for i in np.flatnonzero(np.isnan(out[:, 0])):
+            out[i, 0] = self._nearest_other(rows[i, self.columns[0]])
+        out[rows[:, list(self.gaps)].any(axis=1), 0] = np.nan
+        return out
+
+    def _nearest_other(self, x: float) -> float:
+        """The whole number within the limits that is nearest to x, and that the encoder does not tell from others."""
+        found = []
+        for start, step, allowed in ((np.ceil(x), 1.0, self.up), (np.floor(x), -1.0, self.down)):
+            value, step = start, step * max(1.0, np.spacing(abs(start)))
+            while value in self.known or value == x:
+                value += step
+            if allowed and min(self.low, x) <= value <= max(self.high, x):
+                found.append(value)
+        return min(found, key=lambda value: abs(value - x), default=np.nan)
+
+
+class Categories:
+    """The categories of a row that may change, and how many of them together.
+
+    :meth:`table` has one line for each choice: for each category the index of its new value, −1 if it stays. Of the
+    limited ones up to ``max_changes`` change at once (None: all).
+    """
+
+    def __init__(self, groups, max_changes: int | None = None):
+        self.groups = tuple(groups)
+        limited = [g for g, group in enumerate(self.groups) if group.limited]
+        most = len(limited) if max_changes is None else min(max_changes, len(limited))
+        self._free = [g for g, group in enumerate(self.groups) if not group.limited]
+        self._chosen = [subset for n in range(most + 1) for subset in combinations(limited, n)]  # that change together
+        self.columns = np.concatenate([group.columns for group in self.groups])
+        self.whole = np.array([group.columns[0] for group in self.groups if group.whole], dtype=np.int64)
+
+    def count(self) -> int:
+        """Number of lines of :meth:`table`, without making it; counting stops beyond 10⁹."""
+        lines = 0
+        for subset in self._chosen:
+            sizes = [len(self.groups[g].patterns) for g in subset]
+            sizes += [len(self.groups[g].patterns) + 1 for g in self._free]
+            lines += int(np.prod(sizes, dtype=object)) if sizes else 1
+            if lines > 10**9:  # far beyond LIMIT: no need to count on
+                break
+        return lines
+
+    def table(self) -> np.ndarray:
+        """All the choices, the first of which changes nothing: (n_choices, n_groups)."""
+        lines = []
+        for subset in self._chosen:
+            where = [*subset, *self._free]
+            values = [range(len(self.groups[g].patterns)) for g in subset]
+            values += [range(-1, len(self.groups[g].patterns)) for g in self._free]
+            for line in product(*values):
+                choice = np.full(len(self.groups), -1, np.int64)
+                choice[where] = line
+                lines.append(choice)
+        return np.array(lines)
+
+    def blocks(self, rows: np.ndarray, most: int) -> Iterator[tuple[slice, np.ndarray, np.ndarray]]:
+        """``(part, owner, places)`` for a few rows at a time: every row that a row of the part can become.
+
+        ``places`` are the changed rows, ``owner`` the number of the row (within the part) that each comes from; rows
+        without a change are not among them. About ``most`` places are made at once.
+        """
+        table = self.table()[1:]
+        step = max(1, most // max(len(table), 1))
+        for start in range(0, len(rows), step):
+            part = slice(start, min(start + step, len(rows)))
+            current = np.column_stack([group.current(rows[part]) for group in self.groups])
+            # Skip choices that name the value a row has already: the choice with −1 there is the same row.
+            new = ((table == -1) | (table != current[:, None, :])).all(axis=2)
+            owner, choice = np.nonzero(new)
+            places = rows[part][owner]
+            for g, group in enumerate(self.groups):
+                changed = np.flatnonzero(table[choice, g] >= 0)
+                places[np.ix_(changed, group.columns)] = group.becomes(places[changed], table[choice[changed], g])
+            yield part, owner, places
+
+    @property
+    def at_no_cost(self) -> bool:
+        """True if some of the changes cost nothing."""
+        return any(not group.whole for group in self.groups)
+
+    def price(self, moves: "Moves", delta: np.ndarray) -> np.ndarray:
+        """The size of the changes of whole numbers alone, in moves (m, d)."""
+        others = np.ones(delta.shape[1], bool)
+        others[self.whole] = False
+        return replace(moves, frozen=others).lengths(delta)
+
+    def lengths(self, moves: "Moves", delta: np.ndarray) -> np.ndarray:
+        """The size of moves (m, d) of whole numbers and of what ``moves`` lets move."""
+        frozen = np.array(moves.frozen)
+        frozen[self.whole] = False
+        return replace(moves, frozen=frozen).lengths(delta)
+
+    def problems(self, rows: np.ndarray) -> list[str]:
+        """One sentence for each group of 0/1 columns in which a row has other values, or more than one 1."""
+        out = []
+        for group in self.groups:
+            values = rows[:, group.columns]
+            if not group.one_hot:
+                continue
+            bad = ~np.isin(values, (0.0, 1.0)).all(axis=1) | (values.sum(axis=1) > 1)
+            if bad.any():
+                out.append(
+                    f"{int(bad.sum())} rows, the first is row {int(np.argmax(bad))}, do not have one 1 and else 0 in "
+                    f"the columns of {group.name!r}: the columns of a group must hold 0 and 1 as the model takes them."
+                )
+        return out
+
+
 @dataclass(frozen=True, eq=False)
 class Moves:
     """Which moves δ of a row are possible, and how they are measured, in arrays over all features of one model.
@@ -158,6 +316,17 @@ class Moves:
         rounding of a row does not matter (Lemma V3).
     integer : bool ndarray of shape (d,) or None
         Features whose moved values are whole numbers. The engines ignore this, which is sound; witnesses obey it.
+    categories : Categories or None
+        Which categories may change. Their columns are frozen here: :mod:`holdfast.certificates.discrete` enumerates
+        them, and asks the engines about the numbers alone.
+    attacked : int ndarray or None
+        Codes of the classes whose rows are attacked; None: all.
+    labels : tuple of int or str
+        The user's columns by name, or by number where they have no names: for messages and tables alone.
+    gaps : mapping of int to sequence of int
+        Column → the coordinates of which one is 1 where it has a gap.
+    why_frozen : mapping
+        Column (by label) that nothing moves or changes → "words", "no step reads it" or "by the threat".
     """
 
     norm: Norm = field(default_factory=L2)
@@ -170,6 +339,65 @@ class Moves:
     relations: tuple[np.ndarray, np.ndarray] | None = None
     integer: np.ndarray | None = None
     slack: float = 0.0
+    categories: Categories | None = None
+    attacked: np.ndarray | None = None
+    labels: tuple[int | str, ...] = ()
+    gaps: Mapping[int, Sequence[int]] = field(default_factory=dict)
+    why_frozen: Mapping[int | str, str] = field(default_factory=dict)
+
+    @property
+    def at_no_cost(self) -> bool:
+        """True if some category may change at no cost."""
+        return self.categories is not None and self.categories.at_no_cost
+
+    @property
+    def enumerated(self) -> dict[int | str, tuple]:
+        """Column that an encoder reads, and that may change → the values that are tried."""
+        groups = () if self.categories is None else self.categories.groups
+        return {
+            self.labels[int(group.columns[0])]: tuple(np.array(group.values, dtype=object).tolist())
+            for group in groups if group.values is not None
+        }  # fmt: skip
+
+    def of_numbers(self) -> "Moves":
+        """The moves from a row whose categories stay as they are."""
+        return replace(self, categories=None)
+
+    def check(self, rows: np.ndarray) -> None:
+        """Refuse rows that break the relations, or have no category; warn where nothing can move."""
+        problems = [] if self.categories is None else self.categories.problems(rows)
+        if self.categories is None and not self.can_move(rows.shape[1]).any():
+            warnings.warn(
+                "The threat lets nothing move: every feature is frozen, or can go neither up nor down, and no category "
+                "may change. So every answer stands, which says nothing about the model. Free some feature.",
+                UserWarning,
+                stacklevel=3,
+            )
+        if self.relations is not None:
+            A, b = self.relations
+            for column, at in self.gaps.items():
+                gap = rows[:, at].any(axis=1)
+                if A[:, column].any() and gap.any():
+                    problems.append(
+                        f"A relation names {self._name(column)}, which has a gap in {int(gap.sum())} of {len(rows)} "
+                        f"rows, the first is row {int(np.argmax(gap))}: leave out such rows, or drop the relation."
+                    )
+            broken = Relations(A, b).broken(rows)
+            for k in np.flatnonzero(broken.any(axis=0)):
+                terms = " + ".join(f"{A[k, i]:g} {self._name(int(i))}" for i in np.flatnonzero(A[k])).replace(
+                    "+ -", "- "
+                )
+                problems.append(
+                    f"{int(broken[:, k].sum())} of {len(rows)} rows break the relation {terms} <= {b[k]:g} before any "
+                    f"move, the first is row {int(np.argmax(broken[:, k]))}: correct or leave out such rows, or drop "
+                    "the relation."
+                )
+        if problems:
+            raise ValueError(" ".join(problems))
+
+    def _name(self, column: int) -> str:
+        label = self.labels[column]
+        return label if isinstance(label, str) else f"feature {label}"
 
     @property
     def confined(self) -> bool:

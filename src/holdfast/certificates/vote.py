@@ -46,6 +46,13 @@ class Voter(ABC):
         return Encoding(self.n_features, self.feature_names) if self.front is None else self.front.encoding
 
     @property
+    def columns(self) -> Encoding:
+        """The columns as a threat needs to know them: with those that are encoded and read as numbers too."""
+        columns = self.encoding
+        twice = frozenset(j for j in columns.categories if self.fold.before.W[:, j].any())
+        return replace(columns, also_numbers=twice) if twice else columns
+
+    @property
     def feature_names(self) -> Sequence[str] | None:
         """The columns the model was fitted on, if they had names."""
         return getattr(self.model if self.front is None else self.front.model, "feature_names_in_", None)

@@ -105,7 +105,7 @@ def _print_attack(model, rows, result, names: list[str], changed: float, radius:
     from holdfast.auditing.rows import split_encoder
     from holdfast.auditing.sections import cell_changes, sentence
     from holdfast.base.text import percent
-    from holdfast.certificates.threat_names import deviations
+    from holdfast.certificates.training import deviations
 
     print_line(f"{percent(changed)} of {len(rows):,} answers were changed by a move of up to {radius:g}.")
     print_line("The easiest to change:")

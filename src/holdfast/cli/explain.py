@@ -134,7 +134,7 @@ def _threat(model, path: Path | None, names: list[str], frame, held: list[str]):
 
     from holdfast.auditing.rows import split_encoder
     from holdfast.certificates.threat import Threat
-    from holdfast.certificates.threat_names import deviations
+    from holdfast.certificates.training import deviations
 
     encoder, inner = split_encoder(model)
     if encoder is not None and hasattr(encoder, "reading_"):

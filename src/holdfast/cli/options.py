@@ -293,6 +293,7 @@ def none_or_value(value: str) -> str | None:
 def read_threat(path: Path, model):
     """The threat of a file on the columns of the table, for the encoded rows of a saved model; and its sentences."""
     from holdfast.auditing.allowed_moves import category_groups
+    from holdfast.auditing.encoded_threat import encoded_threat
     from holdfast.auditing.prepare import matrix_names
     from holdfast.auditing.rows import split_encoder, takes_words
     from holdfast.certificates.threat import Threat
@@ -302,7 +303,7 @@ def read_threat(path: Path, model):
     if takes_words(inner):  # it reads a threat on its own columns
         return threat, threat.describe()
     names = matrix_names(model, getattr(inner, "n_features_in_", 0))
-    return threat.encoded(names, {} if encoder is None else category_groups(encoder)), threat.describe()
+    return encoded_threat(threat, names, {} if encoder is None else category_groups(encoder)), threat.describe()
 
 
 def out_path(text: str) -> Path:

@@ -12,8 +12,8 @@ from holdfast.certificates.certificate import meet
 from holdfast.certificates.moves import Moves
 from holdfast.certificates.questions import Budget
 from holdfast.certificates.readers import voter_for
-from holdfast.certificates.threat import Reading, Threat, checked_threat, read_for
-from holdfast.certificates.threat_names import fitted_threat
+from holdfast.certificates.threat import Threat, as_threat
+from holdfast.certificates.training import Training
 from holdfast.certificates.vote import Voter
 from holdfast.explanations.question import ANY, Question, reference_rows, within_data
 from holdfast.explanations.question import near_data as near_data_of
@@ -195,42 +195,41 @@ def counterfactuals(
         raise ValueError(f"diverse must be 'features' or 'points'; got {diverse!r}.")
     voter, X = voter_for(model, reference), as_rows(X)
     rows = voter.check_rows(X)
-    reading = _read(keep_kinds(Threat() if threat is None else checked_threat(threat), X), model, reference, voter)
-    reading.check_rows(rows)
+    data = reference_rows(voter, reference)
+    moves = _moves(keep_kinds(as_threat(threat), X), voter, reference)
+    moves.check(rows)
     codes = voter.predict(rows)
     targets = target_codes(voter, target, len(rows))
-    data = reference_rows(voter, reference)
     effort = Effort(False, True, Budget(int(budget)), MEMORY, n_jobs)
     limit = rows.shape[1] if max_features is None else max_features
 
     def ask(moves: Moves) -> Question:
-        return replace(_question(voter, moves, effort, slack, near_data, data), categories=reading.categories)
+        return _question(voter, moves, effort, slack, near_data, data)
 
     def answer(at: np.ndarray, moves: Moves) -> list[Answers]:
         return _answers(ask(moves), rows[at], codes[at], targets[at], data, n, diverse, limit, rounding)
 
     # Rows with the same gaps can move in the same ways.
-    parts = [(at, answer(at, moves)) for at, moves in voter.encoding.patterns(rows, reading.moves)]
-    question = ask(reading.moves)
+    parts = [(at, answer(at, part)) for at, part in voter.encoding.patterns(rows, moves)]
+    question = ask(moves)
     return _result(
         voter, X, rows, codes, targets, _joined(question, rows, codes, targets, parts, n), question, rounding
     )
 
 
-def _read(threat: Threat, model, reference, voter: Voter) -> Reading:
-    """The threat in coordinates of encoded rows; what has no meaning here is refused."""
-    given = fitted_threat(threat, model, reference, voter.feature_names)
-    if given.classes is not None:
+def _moves(threat: Threat, voter: Voter, reference) -> Moves:
+    """The moves of a threat; what has no meaning here is refused."""
+    if threat.classes is not None:
         raise ValueError("counterfactuals answers for rows of every class: give it a Threat without classes.")
-    reading = read_for(given, voter)
-    whole = [] if reading.categories is None else [group.name for group in reading.categories.groups if group.whole]
+    moves = threat.bind(voter.columns, Training.of(voter, reference), voter.classes)
+    whole = [] if moves.categories is None else [group.name for group in moves.categories.groups if group.whole]
     if whole:
         names = "[" + ", ".join(map(repr, whole)) + "]"
         raise ValueError(
             f"counterfactuals does not search whole numbers that an encoder reads: give it Threat(frozen={names}) if "
             f"they stay as they are, or Threat(free={names}) if they may take any value at no cost."
         )
-    return reading
+    return moves
 
 
 def _answers(
@@ -320,7 +319,7 @@ def _result(
     if len(labels) == 2:  # any other class is the other one
         known = np.where(known == ANY, 1 - predicted, known)
     recoded = np.zeros((len(points), d), bool)  # columns of words: their numbers do not show a change
-    for group in () if question.categories is None else question.categories.groups:
+    for group in () if question.moves.categories is None else question.moves.categories.groups:
         if group.columns[0] < d:
             changed = (points[:, group.columns] != rows[row][:, group.columns]).any(axis=1)
             recoded[right, group.columns[0]] = changed[right]

@@ -16,8 +16,6 @@ from holdfast.certificates.moves import Moves
 from holdfast.certificates.programs import shortest, size_at_least
 from holdfast.certificates.questions import Budget, LinearProblem, NeighborProblem, score_rounding
 from holdfast.certificates.readers import LinearVoter, inner_model
-from holdfast.certificates.threat import Reading
-from holdfast.certificates.threat_names import Categories
 from holdfast.certificates.vote import NeighborVoter, Voter
 
 _SHARE = 0.95  # of the reference rows that are themselves this near to another one
@@ -107,8 +105,6 @@ class Question:
         The moves of ``slack``: in every free feature, up and down, measured as the moves are.
     near : NearData or None
         How far from the data an answer may lie.
-    categories : Categories or None
-        Which categories may change.
     barred : bool ndarray of shape (d,) or None
         Features that must stay, besides those of the moves; a category of which one is barred stays.
     """
@@ -119,7 +115,6 @@ class Question:
     slack: float = 0.0
     noise: Moves = field(default_factory=Moves)
     near: NearData | None = None
-    categories: Categories | None = None
     barred: np.ndarray | None = None
 
     def accepts(self, points: np.ndarray, rows: np.ndarray, codes: np.ndarray, targets: np.ndarray) -> np.ndarray:
@@ -147,7 +142,7 @@ class Question:
 
     def bounds(self, rows: np.ndarray, voter: Voter | None = None, effort: Effort | None = None) -> Bracket:
         """Certified bounds of any change of the answer by the possible moves, whole numbers among them."""
-        return bracket_threat(voter or self.voter, Reading(self.moves, None, []), rows, effort or self.effort)
+        return bracket_threat(voter or self.voter, self.moves.of_numbers(), rows, effort or self.effort)
 
     def sizes(self, points: np.ndarray, rows: np.ndarray) -> np.ndarray:
         """The distance of each point from its row; infinite where there is no point."""
@@ -158,9 +153,9 @@ class Question:
 
     def base(self, points: np.ndarray, rows: np.ndarray) -> np.ndarray:
         """The rows, with the categories of the points: what their numbers moved from."""
-        if self.categories is None:
+        if self.moves.categories is None:
             return rows
-        columns, out = self.categories.columns, rows.copy()
+        columns, out = self.moves.categories.columns, rows.copy()
         there = np.isfinite(points).all(axis=1)
         out[np.ix_(there, columns)] = points[np.ix_(there, columns)]
         return out

@@ -8,7 +8,7 @@ from math import comb
 import numpy as np
 
 from holdfast.certificates.discrete import possible_places
-from holdfast.certificates.threat_names import Categories
+from holdfast.certificates.moves import Categories
 from holdfast.explanations.question import ANY, Question, in_cell
 from holdfast.explanations.search import Answers, find, frozen_too, places, walk
 
@@ -115,7 +115,7 @@ def find_recoded(
     fewest changes before others; the rest are solved in the order of their bounds, until the next bound is above the
     best answer. A category that changes is one of the ``max_features``.
     """
-    categories = question.categories
+    categories = question.moves.categories
     if categories is None:
         return find_sparse(question, rows, codes, targets, reference, max_features)
     out = Answers.none(question, rows, codes, targets)

@@ -18,11 +18,11 @@ from sklearn.exceptions import ConvergenceWarning
 from holdfast._core.compiling import ZERO, entry
 from holdfast._core.halfspace import dual_length
 from holdfast.base.blocks import single_threaded_blas
-from holdfast.certificates.api import DEFAULT_BUDGET, as_threat, certify
+from holdfast.certificates.api import DEFAULT_BUDGET, certify
 from holdfast.certificates.questions import NeighborProblem, winners
 from holdfast.certificates.readers import voter_for
-from holdfast.certificates.threat import read_for
-from holdfast.certificates.threat_names import fitted_threat
+from holdfast.certificates.threat import as_threat
+from holdfast.certificates.training import Training
 from holdfast.learn import TripletLearner
 from holdfast.learn.learner import Precomputed
 from holdfast.models import CertifiedKNeighborsClassifier
@@ -275,12 +275,10 @@ def _kept(X: np.ndarray, codes: np.ndarray, L: np.ndarray, margin: float) -> np.
 
 def _problem(classifier, scored: ScoredRows) -> NeighborProblem | None:
     """The vote of all training rows, for the moves of the threat; None unless these are all moves of some features."""
-    threat = as_threat(scored.objective.threat, 2, None, None, None)
     voter = voter_for(classifier)
-    reading = read_for(fitted_threat(threat, classifier, None, voter.feature_names), voter)
-    moves = reading.moves
+    moves = as_threat(scored.objective.threat).bind(voter.columns, Training.of(voter), voter.classes)
     limited = moves.confined or moves.relations is not None or moves.integer is not None
-    if limited or reading.categories is not None or threat.classes is not None:
+    if limited or moves.categories is not None or moves.attacked is not None:
         return None
     problem = voter.problem(voter.fold.before, moves)
     assert isinstance(problem, NeighborProblem)

@@ -19,6 +19,7 @@ from sklearn.preprocessing import (
 )
 
 from holdfast import Threat, certify
+from holdfast.certificates.columns import Encoding
 from holdfast.certificates.maps import MONOTONE
 from holdfast.certificates.pipelines import fold
 from tests.sizes import every_pair
@@ -110,7 +111,7 @@ def test_m1_and_m2_no_move_inside_changes_an_answer(name, norm, last):
     threat = Threat(norm, unit=[1.0, 10.0, 0.1], frozen=[2] if norm == 1 else None, lower=0.01)
     found = certify(model, rows, threat=threat, method="lower", n_jobs=1)
     assert (found.radius > 0).any()
-    moves = threat.moves(3)
+    moves = threat.bind(Encoding(3))
     ways, tried = np.nan_to_num(found.adversarial - rows), []
     for trial in range(12):
         step = ways if trial == 0 else rng.choice([-1.0, 1.0], size=rows.shape) * [1, 10, 0.1]

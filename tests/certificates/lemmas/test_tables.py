@@ -13,9 +13,8 @@ from sklearn.preprocessing import StandardScaler
 from holdfast import Threat, certify
 from holdfast.certificates.discrete import coarse_columns, offsets
 from holdfast.certificates.engines.linear import with_relations
-from holdfast.certificates.moves import TOLERANCE, Moves, Relations
+from holdfast.certificates.moves import TOLERANCE, Categories, Category, Moves, Relations
 from holdfast.certificates.norms import L1, L2, LInf
-from holdfast.certificates.threat_names import Categories, Category
 from tests.certificates.lemmas.oracles import least_move
 
 NORMS = {"l2": L2(), "linf": LInf(), "l1": L1()}
