@@ -148,7 +148,6 @@ def voter_for(model, reference=None) -> Voter:
     n_columns = int(getattr(model, "n_features_in_", last.n_features_in_))
     for accepts, read in READERS:
         if accepts(last):
-            _check_order(last)
             chain = fold(steps, n_columns, getattr(model, "feature_names_in_", None))
             front = Front(model, steps, chain)
             if reference is not None and not front.encoding.keeps_rows:
@@ -157,6 +156,7 @@ def voter_for(model, reference=None) -> Voter:
             elif reference is not None and hasattr(model, "n_features_in_"):  # by name and order, as predict does
                 validate_data(model, reference[0], reset=False, skip_check_array=True)
             voter = replace(read(model, last, chain, front.encoding.size, reference), front=front, model=asked)
+            _check_order(last)  # of scikit-learn's; ours are checked as they are read
             return (
                 replace(voter, fold=left_out(voter.fold, voter.points)) if isinstance(voter, NeighborVoter) else voter
             )
