@@ -15,7 +15,9 @@ def test_the_blocks_of_a_page_run(page, tmp_path, monkeypatch):
     matplotlib.use("Agg", force=True)
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("HOLDFAST_DATA", raising=False)
-    if "LocalCluster(" in page.read_text(encoding="utf-8"):  # workers in threads; tests/backends has processes
+    if "LocalCluster(" in page.read_text(
+        encoding="utf-8"
+    ):  # workers in threads; tests/learn/test_dask_cluster.py has processes
         distributed = pytest.importorskip("distributed")
         threads = partial(distributed.LocalCluster, processes=False, dashboard_address=None)
         monkeypatch.setattr(distributed, "LocalCluster", threads)
