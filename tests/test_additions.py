@@ -6,7 +6,7 @@ model and an engine are longer: ``docs/extending.md`` works them out, and ``test
 
 import json
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from textwrap import dedent
 
@@ -216,9 +216,9 @@ class ThreatOfSteps(Threat):
         super().__init__(norm, frozen=frozen)
         self.most = most
 
-    def read(self, n_features, names=None):
-        found = super().read(n_features, names)
-        return replace(found, moves=StepsOf(**vars(found.moves), most=self.most))
+    def bind(self, columns, training=None, labels=None):
+        found = super().bind(columns, training, labels)
+        return StepsOf(**{each.name: getattr(found, each.name) for each in fields(found)}, most=self.most)
 
 
 @pytest.mark.parametrize("norm", [2, np.inf, 1])

@@ -206,7 +206,7 @@ class Binding:
         self.columns = columns
         self.names = Names(columns.n_columns, columns.names)
         self.problems = self.names.problems
-        self.said = threat.get_params(deep=False)
+        self.said = dict(vars(threat))
         self._resolve_unit(training)
         for what in ("free", "categories"):
             if training.rows is not None and not isinstance(self.said[what], Mapping | None):
