@@ -425,7 +425,7 @@ class _Reader:
         patterns = self._patterns(column, whole, known)
         last = len(encoding.categories[column])
         if last not in refused:  # the encoder takes numbers that it was not fitted on
-            if self.voter.fold.before.W[:, column].any() or self._has_relation(column):
+            if self.voter.chain.reads(column) or self._has_relation(column):
                 self.problems.append(
                     f"integer names {name}, which an encoder reads, and besides another step or a relation: then the "
                     "values to try have no end; freeze it, or let the encoder refuse what it does not know."
