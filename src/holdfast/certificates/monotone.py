@@ -18,6 +18,8 @@ _SEARCHES = 6  # and by engines with one, which are slow
 _SMALLEST, _LARGEST = 1e-12, 1e12  # sizes between which a radius is sought
 _MEET = 2e-5  # relative distance of two sizes, one certified and one not, at which the search ends
 _GUESSES = 3  # failures in a row after which sizes are halved and no longer guessed: maps that jump mislead guesses
+_STRIDE = 2.0  # least factor between two sizes where searches, which end as soon as they say yes, have not failed yet
+_LONGER = 16  # most searches then
 _GROW = 16.0  # largest factor between two sizes
 _CHEAP = 1e6  # how many times a move of the size in question could cross the interval of a blurred coordinate
 _DOUBLINGS, _HALVINGS = 24, 50  # to invert a monotone map
@@ -156,7 +158,7 @@ class Monotone(Chain):
             near, far = np.where(over, near, middle), np.where(over, middle, far)
         far = np.where(np.isnan(progress(far[None])[0]), near, far)
         for i in bent:
-            if source[i] not in raw and change[i] != 0 and abs(far[i]) > abs(out[source[i]]):
+            if source[i] not in raw and change[i] != 0:
                 out[source[i]] = far[i]
         return out
 
@@ -292,7 +294,7 @@ class _Row:
             relations=None, integer=None,
         )  # fmt: skip
         # What is left of the budget is for so many verdicts; one that comes cheap leaves more to the next.
-        budget = replace(self.budget, work=self.budget.left().work // verdicts, at=least)
+        budget = replace(self.budget, work=self.budget.left().work // verdicts, at=least + 2.0 * error)
         problem = replace(self.problem, moves=box)  # type: ignore[type-var]
         bounds = solve(
             problem, self.query, np.array([self.code]), self.row[None], fast=fast, budget=budget,
@@ -334,22 +336,28 @@ class _Row:
         """
         low, _, move = self._verdicts(0.0, self._start(), _STEPS, fast=True)
         if not self.effort.fast and low < _LARGEST:
-            # An engine without a search may have no bound at all, however far the answer is from changing.
-            start = low * (1.0 + 1e-3) if low > 0 else self._start()
-            low, _, closer = self._verdicts(low, start, _SEARCHES if low > 0 else 2 * _SEARCHES, fast=False)
-            move = move if closer is None else closer
+            high = np.inf
+            if low > 0:
+                low, high, closer = self._verdicts(low, low * (1.0 + 1e-3), _SEARCHES, fast=False)
+                move = move if closer is None else closer
+            if np.isinf(high) and low < _LARGEST:  # no search has failed, or an engine without one had no bound at all
+                start = low * _STRIDE if low > 0 else self._start()
+                low, _, closer = self._verdicts(low, start, _LONGER, fast=False, stride=_STRIDE)
+                move = move if closer is None else closer
         return low, np.full(self.first, np.nan) if move is None else self.chain.turned_back(
             self.row, move, self.raw, self.bent, self.unit
         )
 
-    def _verdicts(self, low: float, size: float, steps: int, fast: bool) -> tuple[float, float, np.ndarray | None]:
+    def _verdicts(
+        self, low: float, size: float, steps: int, fast: bool, stride: float = 1.0 + _MEET
+    ) -> tuple[float, float, np.ndarray | None]:
         """The largest size certified, the smallest that is not, and a move of the coordinates that changes the vote."""
         high, move, failed = np.inf, None, 0
         for step in range(steps):
             ratio, delta = self.ratio(size, fast, steps - step)
             if ratio >= 1.0:
                 low, failed = max(low, size), 0
-                size = low * np.clip(ratio * (1.0 - 1e-6), 1.0 + _MEET, _GROW)
+                size = low * np.clip(ratio * (1.0 - 1e-6), stride, _GROW)
                 size = size if size < high else np.sqrt(low * high)
             else:
                 high = min(high, size)
