@@ -23,6 +23,7 @@ _LONGER = 16  # most searches then
 _GROW = 16.0  # largest factor between two sizes
 _CHEAP = 1e6  # how many times a move of the size in question could cross the interval of a blurred coordinate
 _DOUBLINGS, _HALVINGS = 24, 50  # to invert a monotone map
+_NOISE = 4.0  # changes of a coordinate up to so many times its rounding move no feature: a bin is not left for 1e-12
 _SECANTS = (0.02, 0.2, 1.0)  # steps of a feature, relative to 1 + |x|, at which a map's slope is taken
 
 
@@ -158,7 +159,8 @@ class Monotone(Chain):
             near, far = np.where(over, near, middle), np.where(over, middle, far)
         far = np.where(np.isnan(progress(far[None])[0]), near, far)
         for i in bent:
-            if source[i] not in raw and change[i] != 0:
+            seen = abs(change[i]) > _NOISE * self.warps[i].map.error(row[d + i], row[d + i] + change[i])
+            if source[i] not in raw and seen and abs(far[i]) > abs(out[source[i]]):
                 out[source[i]] = far[i]
         return out
 
