@@ -34,8 +34,8 @@ def input_metric(voter: NeighborVoter, scale: np.ndarray) -> np.ndarray:
     """``M`` over the features in units of ``scale``, the steps before the metric folded in; with a ``Normalizer`` among
     them the metric after it, in the directions before it. Columns of words are 0.
     """
-    fold = voter.fold
-    L = fold.before.W if fold.after is None else fold.after.W @ fold.before.W
+    L = voter.chain.linear_part
+    assert L is not None
     L = L[:, : len(scale)] * scale
     return L.T @ L
 
@@ -47,19 +47,20 @@ def input_margins(
     ``scale``, over moves of the features that are not frozen; None where a ``Normalizer`` or a monotone map is among
     the steps, or nothing can move. Rows whose label has no voter, or all of them, are left out.
     """
-    if not voter.fold.affine or frozen.all():
+    map_ = voter.chain.affine_map
+    if map_ is None or frozen.all():
         return None
     codes = np.searchsorted(voter.classes, y)
     known = np.isin(y, voter.classes)
     if not known.any():
         return None
-    U, codes = voter.fold(X[known]), codes[known]
+    U, codes = map_(X[known]), codes[known]
     same, other = (found[:, 0] for found in nearest_by_class(voter.points, voter.codes, 1, 1, n_jobs, (U, codes)))
     both = (same >= 0) & (other >= 0)
     if not both.any():
         return None
     # In the voters' space the metric is Euclidean; a move δ of the input is the move D δ there.
-    D = (voter.fold.before.W * scale)[:, ~frozen]
+    D = (map_.W * scale)[:, ~frozen]
     I = np.eye(U.shape[1])
     return adversarial_margin(I, U[both], voter.points[same[both]], voter.points[other[both]], reduction=D)
 

@@ -68,7 +68,7 @@ def polyhedra(problem, u: np.ndarray, y: int):
 def truth(voter, moves, x: np.ndarray, y: int, best: float = np.inf) -> float:
     """The smallest move, over all choices of categories and of whole numbers within ±5, each by a program."""
     d = len(x)
-    problem = voter.problem(voter.fold.before, Moves())
+    problem = voter.chain.question(voter.problem, Moves())
     choices = [x]
     if moves.categories is not None:
         choices += [place for _, _, places in moves.categories.blocks(x[None], 1000) for place in places]
@@ -86,7 +86,7 @@ def truth(voter, moves, x: np.ndarray, y: int, best: float = np.inf) -> float:
             price = size((at - place)[whole] / unit[whole])
             if price >= best:
                 continue
-            for A, c in polyhedra(problem, voter.fold(at[None])[0], y):
+            for A, c in polyhedra(problem, voter.chain.image(at[None])[0], y):
                 rest = _least(A[:, free] * unit[free], c, moves, at, free, unit, low, high)
                 both = np.array([price, rest]) if np.isfinite(rest) else np.array([np.inf])
                 best = min(best, size(both))

@@ -35,7 +35,7 @@ from holdfast import (
     poisoning_tolerance,
 )
 from holdfast.certificates import CertifiedAccuracy
-from holdfast.certificates.pipelines import fold
+from holdfast.certificates.pipelines import chain_of
 from tests.sizes import FULL
 
 NORMS = {"l2": 2, "linf": np.inf, "l1": 1, "ellipsoid": np.diag(np.linspace(0.5, 2.0, 13)) + 0.05}
@@ -76,8 +76,8 @@ STEPS = {
 def test_folded_steps_are_what_the_pipeline_does(wine, steps):
     X, y, X_test, _ = wine
     pipeline = make_pipeline(*steps).fit(X, y)
-    folded = fold([step for _, step in pipeline.steps], 13)
-    np.testing.assert_allclose(folded(X_test), pipeline.transform(X_test), rtol=1e-9, atol=1e-9)
+    _, chain = chain_of([step for _, step in pipeline.steps], 13)
+    np.testing.assert_allclose(chain.image(X_test), pipeline.transform(X_test), rtol=1e-9, atol=1e-9)
 
 
 @pytest.mark.parametrize("steps", STEPS.values(), ids=STEPS)

@@ -30,7 +30,7 @@ def test_every_kind_that_the_code_knows_is_asked():
 def test_chains_are_of_their_kind(kind):
     for chain in models.CHAINS[kind]:
         model = models.model_of(kind, chain, "scores of three", "logistic")
-        assert models.kind_of(voter_for(model).fold) == kind
+        assert models.kind_of(voter_for(model)) == kind
 
 
 @pytest.mark.parametrize(("kind", "group"), product(models.CHAINS, models.RULES))

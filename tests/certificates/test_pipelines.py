@@ -189,7 +189,7 @@ def test_the_voter_tells_which_coordinates_stand_for_a_category():
 @pytest.mark.parametrize("sparse", [True, False])
 @pytest.mark.filterwarnings("ignore:Found unknown categories", "ignore:.*have values that the model was not fitted on")
 def test_every_way_of_one_hot_encoding_is_read(drop, handle, sparse):
-    """The fold's image is that of the steps (checked for every row), unknown words included where they are taken."""
+    """The chain's image is that of the steps (checked for every row), unknown words included where they are taken."""
     words = OneHotEncoder(
         drop=drop, handle_unknown=handle, sparse_output=sparse, min_frequency=2 if "infrequent" in handle else None
     )
@@ -266,7 +266,9 @@ def test_searches_frozen_models_and_samplers_are_looked_through():
         np.testing.assert_array_equal(certify(wrapped, TEST, n_jobs=1).radius, radius)
     sampled = Pipeline([("front", model[0]), ("sampler", Sampler()), ("vote", model[-1])])
     voter = voter_for(sampled)
-    np.testing.assert_array_equal(voter.fold(voter.check_rows(TEST)), voter_for(model).fold(voter.check_rows(TEST)))
+    np.testing.assert_array_equal(
+        voter.chain.image(voter.check_rows(TEST)), voter_for(model).chain.image(voter.check_rows(TEST))
+    )
 
 
 def test_attack_poisoning_and_scores_take_tables():

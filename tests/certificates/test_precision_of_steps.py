@@ -19,7 +19,7 @@ from sklearn.preprocessing import (
 
 from holdfast import certify
 from holdfast.base.affine import NotAffine, affine_of
-from holdfast.certificates.pipelines import fold
+from holdfast.certificates.pipelines import chain_of
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(60, 3)) * [1.0, 10.0, 0.1] + [5.0, 1e5, 3.0]
@@ -89,6 +89,6 @@ def test_f1_the_longest_sum_of_a_chain_is_counted():
     wide = NearlyLinear().fit(np.zeros((2, 3)))
     wide.components_ = RNG.normal(size=(500, 3))
     narrow = NearlyLinear().fit(np.zeros((2, 500)))
-    assert fold([wide, narrow], 3).last.n_terms == 500
+    assert chain_of([wide, narrow], 3)[1].affine_map.n_terms == 500
     union = FeatureUnion([(str(i), StandardScaler()) for i in range(9)]).fit(X)
-    assert fold([union, StandardScaler().fit(np.zeros((2, 27)))], 3).last.n_terms == 27
+    assert chain_of([union, StandardScaler().fit(np.zeros((2, 27)))], 3)[1].affine_map.n_terms == 27

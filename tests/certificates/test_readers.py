@@ -48,14 +48,14 @@ every_model = pytest.mark.parametrize(("model", "data"), FITTED.values(), ids=li
 def test_the_vote_is_predict(model, data):
     voter = voter_for(model)
     rows = voter.check_rows(data[0])
-    problem = voter.problem(voter.fold.before, Moves())
-    np.testing.assert_array_equal(problem.vote(voter.fold(rows)), voter.predict(rows))
+    problem = voter.chain.question(voter.problem, Moves())
+    np.testing.assert_array_equal(problem.vote(voter.chain.image(rows)), voter.predict(rows))
 
 
 @every_model
 def test_opponents_are_places_of_the_vote(model, data):
     voter = voter_for(model)
-    queries = voter.fold(voter.check_rows(data[0]))
+    queries = voter.chain.image(voter.check_rows(data[0]))
     places = list(voter.opponents(queries, voter.predict(data[0]), 1))
     assert places
     assert all(place.shape == queries.shape for place in places)

@@ -55,7 +55,7 @@ def test_answers_proven_safe_from_rounding_are_the_same_alone(offset, n_neighbor
     toward = (1.0 + offset) ** 2 * rng.normal(size=border.shape)  # squares of the numbers round
     rows = np.vstack([border + size * toward for size in (0.0, 1e-14, 1e-12, 1e-11, 1e-10, 1e-9)])
     voter = voter_for(model)
-    problem = voter.problem(voter.fold.before, Moves())
+    problem = voter.chain.question(voter.problem, Moves())
     answers = voter.predict(rows)
     safe = _rounding_safe(voter, problem, rows, answers)
     alone = np.concatenate([voter.predict(row[None]) for row in rows])
@@ -67,7 +67,7 @@ def test_limited_moves_prove_nothing_about_rounding():
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(40, 3)), rng.integers(0, 2, 40)
     voter = voter_for(KNeighborsClassifier(1).fit(X, y))
-    problem = voter.problem(voter.fold.before, Moves(frozen=np.ones(3, dtype=bool)))
+    problem = voter.chain.question(voter.problem, Moves(frozen=np.ones(3, dtype=bool)))
     assert not _rounding_safe(voter, problem, X, voter.predict(X)).any()
 
 

@@ -12,7 +12,7 @@ from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder
 from holdfast.auditing.allowed_moves import coded
 from holdfast.certificates.columns import Encoding, as_column, key, numeric
 from holdfast.certificates.columns import unknown as other_value
-from holdfast.certificates.pipelines import fold
+from holdfast.certificates.pipelines import chain_of
 from holdfast.certificates.vote import Voter
 from holdfast.datasets.columns import (
     MISSING,
@@ -137,10 +137,9 @@ def known_words(model, X, allow_unknown: bool) -> tuple:
     """The table with its words as the encoders of a pipeline know them, and the values that they do not know."""
     try:
         steps = [step for _, step in model.steps[:-1]] if isinstance(model, Pipeline) else [model]
-        encoding = fold(steps, X.shape[1], getattr(model, "feature_names_in_", None)).encoding
+        encoding, _ = chain_of(steps, X.shape[1], getattr(model, "feature_names_in_", None))
     except ValueError:  # steps that cannot be certified, which predict may take all the same
         return X, []
-    assert encoding is not None  # fold makes one
     unknown: list[UnknownValues] = []
     wrong: list[UnknownValues] = []
     no_gaps, X = _without_gaps(steps[0], list(range(X.shape[1]))), X.copy()

@@ -404,7 +404,7 @@ def _as_vote(model, reference) -> NeighborVoter | None:
         voter = voter_for(model, reference)
     except (TypeError, ValueError):
         return None
-    if not isinstance(voter, NeighborVoter) or voter.encoding.warps:  # behind a monotone map there is no one matrix
+    if not isinstance(voter, NeighborVoter) or voter.chain.linear_part is None:
         return None
     return voter
 

@@ -18,7 +18,7 @@ _BLOCK = 1024  # rows certified at once: more than that can only be the rows of 
 
 
 @dataclass(frozen=True)
-class Affine:
+class AffineMap:
     """``z = W x + w0``, with the magnitudes that its rounding errors are measured by.
 
     Attributes
@@ -43,14 +43,14 @@ class Affine:
     n_terms: int = 0
 
     @classmethod
-    def step(cls, W: np.ndarray, w0: np.ndarray | None = None, cancellation: np.ndarray | None = None) -> "Affine":
+    def step(cls, W: np.ndarray, w0: np.ndarray | None = None, cancellation: np.ndarray | None = None) -> "AffineMap":
         """One step; ``cancellation`` is ``|w0|`` unless more than that cancels."""
         W = np.asarray(W, dtype=np.float64)
         w0 = np.zeros(W.shape[0]) if w0 is None else np.asarray(w0, dtype=np.float64)
         return cls(W, w0, np.abs(W), np.abs(w0 if cancellation is None else cancellation), 1, W.shape[1])
 
     @classmethod
-    def identity(cls, n: int) -> "Affine":
+    def identity(cls, n: int) -> "AffineMap":
         """``z = x``: no step at all."""
         return cls(np.eye(n), np.zeros(n), np.eye(n), np.zeros(n), 0)
 
@@ -73,9 +73,9 @@ class Affine:
         """``|W_2| |W_1| |x|`` and what cancels, for each row and coordinate: rounding errors are a small part of it."""
         return np.abs(X) @ self.absolute.T + self.cancellation
 
-    def then(self, after: "Affine") -> "Affine":
+    def then(self, after: "AffineMap") -> "AffineMap":
         """First this, then ``after``."""
-        return Affine(
+        return AffineMap(
             after.W @ self.W,
             after.W @ self.w0 + after.w0,
             after.absolute @ self.absolute,
@@ -102,7 +102,7 @@ class NotAffine(ValueError):
         )
 
 
-def affine_of(step, n_in: int) -> Affine:
+def affine_of(step, n_in: int) -> AffineMap:
     """The affine map of one fitted step, from its fitted attributes, checked against its ``transform``.
 
     Types in :data:`READERS` are read as such, no subclass: a subclass may do something else. Everything else with
@@ -123,7 +123,7 @@ def affine_of(step, n_in: int) -> Affine:
     return _checked(step, read(step, n_in), n_in)
 
 
-def _checked(step, map_: Affine, n_in: int) -> Affine:
+def _checked(step, map_: AffineMap, n_in: int) -> AffineMap:
     """The map, if the step's own ``transform`` agrees with it up to rounding (Lemma F1) on rows of several scales
     around the origin, in units in which every input moves the output by about 1; else the step is refused.
     """
@@ -154,65 +154,65 @@ def _double(values) -> np.ndarray:
     return np.asarray(values, dtype=np.float64)
 
 
-def _standard(step: StandardScaler, n_in: int) -> Affine:
+def _standard(step: StandardScaler, n_in: int) -> AffineMap:
     scale = np.ones(n_in) if step.scale_ is None else _double(step.scale_)
     mean = step.mean_ if step.with_mean else np.zeros(n_in)
-    return Affine.step(np.diag(1.0 / scale), -mean / scale)
+    return AffineMap.step(np.diag(1.0 / scale), -mean / scale)
 
 
-def _min_max(step: MinMaxScaler, n_in: int) -> Affine:
+def _min_max(step: MinMaxScaler, n_in: int) -> AffineMap:
     if step.clip:
         raise NotAffine(step, "clip=True")
-    return Affine.step(np.diag(_double(step.scale_)), step.min_)
+    return AffineMap.step(np.diag(_double(step.scale_)), step.min_)
 
 
-def _robust(step: RobustScaler, n_in: int) -> Affine:
+def _robust(step: RobustScaler, n_in: int) -> AffineMap:
     scale = _double(step.scale_) if step.with_scaling else np.ones(n_in)
     centre = step.center_ if step.with_centering else np.zeros(n_in)
-    return Affine.step(np.diag(1.0 / scale), -centre / scale)
+    return AffineMap.step(np.diag(1.0 / scale), -centre / scale)
 
 
-def _max_abs(step: MaxAbsScaler, n_in: int) -> Affine:
+def _max_abs(step: MaxAbsScaler, n_in: int) -> AffineMap:
     if getattr(step, "clip", False):  # a parameter since scikit-learn 1.8
         raise NotAffine(step, "clip=True")
-    return Affine.step(np.diag(1.0 / _double(step.scale_)))
+    return AffineMap.step(np.diag(1.0 / _double(step.scale_)))
 
 
-def _pca(step: PCA, n_in: int) -> Affine:
+def _pca(step: PCA, n_in: int) -> AffineMap:
     W = step.components_
     if step.whiten:
         # As scikit-learn divides: never by less than the smallest positive standard deviation it keeps.
         deviation = np.sqrt(step.explained_variance_)
         W = W / np.maximum(deviation, np.finfo(deviation.dtype).eps)[:, None]
-    return Affine.step(W, -W @ step.mean_, np.abs(W) @ np.abs(step.mean_))
+    return AffineMap.step(W, -W @ step.mean_, np.abs(W) @ np.abs(step.mean_))
 
 
-def _lda(step: LinearDiscriminantAnalysis, n_in: int) -> Affine:
+def _lda(step: LinearDiscriminantAnalysis, n_in: int) -> AffineMap:
     if step.solver == "lsqr":
         raise NotAffine(step, "solver='lsqr'")
     width = np.shape(step.transform(with_names(np.zeros((1, n_in)), step)))[1]
     W = step.scalings_[:, :width].T
     centre = step.xbar_ if step.solver == "svd" else np.zeros(n_in)
-    return Affine.step(W, -W @ centre, np.abs(W) @ np.abs(centre))
+    return AffineMap.step(W, -W @ centre, np.abs(W) @ np.abs(centre))
 
 
-def _selector(step: SelectorMixin, n_in: int) -> Affine:
-    return Affine.step(np.eye(n_in)[step.get_support()])
+def _selector(step: SelectorMixin, n_in: int) -> AffineMap:
+    return AffineMap.step(np.eye(n_in)[step.get_support()])
 
 
-def _function(step: FunctionTransformer, n_in: int) -> Affine:
+def _function(step: FunctionTransformer, n_in: int) -> AffineMap:
     if step.func is not None:
         raise NotAffine(step, f"func={step.func!r}")
-    return Affine.identity(n_in)
+    return AffineMap.identity(n_in)
 
 
-def _components(step, n_in: int) -> Affine:
+def _components(step, n_in: int) -> AffineMap:
     W = step.components_.toarray() if hasattr(step.components_, "toarray") else step.components_
-    return Affine.step(np.atleast_2d(np.asarray(W, dtype=np.float64)))
+    return AffineMap.step(np.atleast_2d(np.asarray(W, dtype=np.float64)))
 
 
 # Exact type -> reader of its fitted attributes. One line here is all a new affine step needs.
-READERS: dict[type, Callable[..., Affine]] = {
+READERS: dict[type, Callable[..., AffineMap]] = {
     StandardScaler: _standard,
     MinMaxScaler: _min_max,
     RobustScaler: _robust,

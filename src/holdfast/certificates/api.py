@@ -73,8 +73,7 @@ def _just_inside(voter: Voter, moves: Moves, rows: np.ndarray, bounds: Bracket) 
     share = np.divide(_INSIDE * reach, size, out=np.zeros_like(size), where=size > 0)
     moved = moves.enforce(start + share[:, None] * step, start, "inward")
     possible = moves.allows(moved, start) & (moves.lengths(moved - start) < bounds.radius)
-    if voter.encoding.warps and possible.any():  # not where a logarithm has no value: there predict raises
-        possible[possible] = np.isfinite(voter.fold(moved[possible])).all(axis=1)
+    possible[possible] = voter.chain.defined(moved[possible])
     return moved, possible
 
 

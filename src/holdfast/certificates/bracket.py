@@ -7,12 +7,9 @@ from functools import partial
 import numpy as np
 
 from holdfast.base.blocks import n_threads, single_threaded_blas
-from holdfast.certificates.engines import choose, solve
-from holdfast.certificates.monotone import warped_bounds
 from holdfast.certificates.moves import Moves
-from holdfast.certificates.questions import Bounds, Problem
+from holdfast.certificates.questions import Bounds
 from holdfast.certificates.questions import Effort as Effort
-from holdfast.certificates.sphere import radii_before_normalizer
 from holdfast.certificates.vote import NeighborVoter, Voter
 from holdfast.certificates.witnesses import find_witnesses
 
@@ -98,18 +95,16 @@ def rows_at_once(effort: Effort) -> int:
 def _bracket(voter: Voter, moves: Moves, rows: np.ndarray, codes: np.ndarray, effort: Effort, progress) -> Bracket:
     """:func:`bracket` for rows with the same moves, in blocks."""
     many_points = isinstance(voter, NeighborVoter) and len(voter.points) >= _MANY
-    after = voter.fold.after
-    relaxed = moves.relaxed()
-    problem = voter.problem(voter.fold.before, relaxed) if after is None else voter.problem(after, Moves())
+    problem = voter.chain.question(voter.problem, moves)
     step = 4 * _BLOCK if many_points else _BLOCK
-    if voter.encoding.warps or not (after is not None or choose(problem, effort.fast).fast):
+    if not voter.chain.quick(problem, effort.fast):
         step = min(step, rows_at_once(effort))
     blocks = []
     for start in range(0, len(rows), step):
         part = slice(start, start + step)
         own = replace(effort, budget=effort.budget.part(part))
         with single_threaded_blas():  # set once for a block, and not in each of its calls of predict
-            bounds = _bounds(voter, problem, moves, rows[part], codes[part], own)
+            bounds = voter.chain.bounds(problem, moves, rows[part], codes[part], own)
             if effort.witness:
                 bounds = find_witnesses(voter, problem, moves, rows[part], codes[part], bounds, own, many_points)
             else:
@@ -119,18 +114,3 @@ def _bracket(voter: Voter, moves: Moves, rows: np.ndarray, codes: np.ndarray, ef
             progress(min(start + step, len(rows)), len(rows))
     radius, upper, adversarial = (np.concatenate(column) for column in zip(*blocks, strict=True))
     return Bracket(radius, upper, adversarial, codes)
-
-
-def _bounds(
-    voter: Voter, problem: Problem, moves: Moves, rows: np.ndarray, codes: np.ndarray, effort: Effort
-) -> Bounds:
-    """Certified radii, and moves to look for witnesses at: by an engine, through monotone maps or a Normalizer."""
-    if voter.encoding.warps:
-        return warped_bounds(voter, moves, rows, codes, effort)
-    if voter.fold.after is None:
-        return solve(
-            problem, voter.fold(rows), codes, rows,
-            fast=effort.fast, budget=effort.budget, n_jobs=effort.n_jobs, memory=effort.memory,
-        )  # fmt: skip
-    lower, delta = radii_before_normalizer(problem, voter.fold, moves, rows, codes, effort.fast)
-    return Bounds(lower, np.full(len(rows), np.inf), delta)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from holdfast.base.affine import Affine
+from holdfast.base.affine import AffineMap
 from holdfast.certificates.moves import Moves
 
 
@@ -84,39 +84,6 @@ def _to_python(value):
     return value.item() if isinstance(value, np.generic) else value
 
 
-@dataclass(frozen=True, eq=False)
-class Warp:
-    """A coordinate ``t = g(weight · x + offset)`` of one column x.
-
-    Attributes
-    ----------
-    source : int
-        The column.
-    weight, offset : float
-        The affine steps before g.
-    filled : float or None
-        The input of g where x has a gap; None if nothing was filled in.
-    map : Monotone
-        g.
-    """
-
-    source: int
-    weight: float
-    offset: float
-    filled: float | None
-    map: Any
-
-    def same_as(self, other: "Warp") -> bool:
-        """True for the same column of the same step."""
-        mine, theirs = self.map, other.map
-        same = (self.source, self.weight, self.offset) == (other.source, other.weight, other.offset)
-        return same and mine.step == theirs.step and mine.column == theirs.column
-
-    def inner(self, x):
-        """The input of g."""
-        return self.weight * x + self.offset
-
-
 NEUTRAL = {"unit": 1.0, "lower": -np.inf, "upper": np.inf}  # the entries of arrays of Moves that limit nothing
 
 
@@ -135,8 +102,6 @@ class Encoding:
         Of the columns.
     categories : dict of int to tuple
     gaps : tuple of int
-    warps : tuple of Warp
-        Coordinates at the end that are computed from those of columns; see :meth:`refreshed`.
     read : frozenset of int or None
         Columns that some step reads; None: all.
     unseen, filled, refused : dict of int to set of int
@@ -150,7 +115,6 @@ class Encoding:
     names: Any = None
     categories: dict[int, tuple] = field(default_factory=dict)
     gaps: tuple[int, ...] = ()
-    warps: tuple[Warp, ...] = ()
     read: frozenset[int] | None = None
     unseen: dict[int, set[int]] = field(default_factory=dict)
     filled: dict[int, set[int]] = field(default_factory=dict)
@@ -175,7 +139,7 @@ class Encoding:
     def size(self) -> int:
         """Coordinates of an encoded row."""
         indicators = sum(len(values) + 1 for values in self.categories.values())
-        return self.n_columns + len(self.gaps) + indicators + len(self.warps)
+        return self.n_columns + len(self.gaps) + indicators
 
     @property
     def keeps_rows(self) -> bool:
@@ -215,54 +179,6 @@ class Encoding:
                 out[:, j] = np.where(missing, 0.0, values)
                 if j in self.gaps:
                     out[:, self.gap(j)] = missing
-        return self.refreshed(out)
-
-    def refreshed(self, rows: np.ndarray) -> np.ndarray:
-        """Encoded rows with the coordinates of warps computed from the columns."""
-        if not self.warps:
-            return rows
-        rows, first = rows.copy(), self.size - len(self.warps)
-        inner, _, missing = self.inputs(rows)
-        rows[:, first:] = np.where(missing, 0.0, self.bend(inner))
-        return rows
-
-    def inputs(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """The inputs of the warps' maps, bounds on how much the model's own inputs differ, and which are gaps.
-
-        Three arrays (m, n_warps). Where nothing comes before a map, its input is the number in the row itself.
-        """
-        inner, error, missing = (np.zeros((len(rows), len(self.warps))) for _ in range(3))
-        for i, warp in enumerate(self.warps):
-            gap = rows[:, self.gap(warp.source)] > 0 if warp.source in self.gaps else np.zeros(len(rows), bool)
-            x = rows[:, warp.source]
-            known = warp.inner(x)
-            inner[:, i] = np.where(gap, known if warp.filled is None else warp.filled, known)
-            if (warp.weight, warp.offset) != (1.0, 0.0):
-                error[:, i] = 1e-14 * (np.abs(warp.weight * x) + np.abs(inner[:, i]) + abs(warp.offset))
-            missing[:, i] = gap & (warp.filled is None)
-        return inner, error, missing > 0
-
-    def blur(self, rows: np.ndarray) -> np.ndarray:
-        """A bound on the change of each coordinate by rounding before its monotone map; large at a jump of the map."""
-        out = np.zeros_like(rows)
-        if not self.warps:
-            return out
-        inner, error, _ = self.inputs(rows)
-        width = np.abs(self.bend(inner + error) - self.bend(inner - error))
-        out[:, self.size - len(self.warps) :] = np.nan_to_num(width)
-        return out
-
-    def bend(self, inner: np.ndarray) -> np.ndarray:
-        """The warps' maps of their inputs (m, n_warps), with one call of each step."""
-        out = np.empty_like(inner)
-        for map_ in {id(warp.map.step): warp.map for warp in self.warps}.values():  # one map for each step
-            at = [i for i, warp in enumerate(self.warps) if warp.map.step is map_.step]
-            columns = [self.warps[i].map.column for i in at]
-            twice = len(set(columns)) < len(columns)  # a column of the step that two warps use
-            for part in [[i] for i in at] if twice else [at]:
-                probe = np.ones((len(inner), map_.width))
-                probe[:, [self.warps[i].map.column for i in part]] = inner[:, part]
-                out[:, part] = map_.images(probe)[:, [self.warps[i].map.column for i in part]]
         return out
 
     def _check_words(self, column, j: int) -> None:
@@ -399,7 +315,7 @@ class Kinds:
 
     categories: dict[int, list] = field(default_factory=dict)
     gaps: set[int] = field(default_factory=set)
-    warps: list[Warp] = field(default_factory=list)
+    warps: list = field(default_factory=list)
     selected: bool = False
     unseen: dict[int, set[int]] = field(default_factory=dict)
     filled: dict[int, set[int]] = field(default_factory=dict)
@@ -441,7 +357,7 @@ class Table:
     Attributes
     ----------
     encoding : Encoding
-    map : Affine
+    map : AffineMap
         From encoded rows to the columns; rows of zeros for words.
     words : tuple of Word or None
         One entry for each column; None for numbers.
@@ -450,35 +366,40 @@ class Table:
     """
 
     encoding: Encoding
-    map: Affine
+    map: AffineMap
     words: tuple[Word | None, ...]
     gap: tuple[int | None, ...]
 
     @classmethod
-    def start(cls, encoding: Encoding) -> "Table":
-        """The user's own columns."""
-        d, n = encoding.n_columns, encoding.size
+    def start(cls, encoding: Encoding, n_warps: int = 0) -> "Table":
+        """The user's own columns, of encoded rows that are followed by ``n_warps`` coordinates of monotone maps."""
+        d, n = encoding.n_columns, encoding.size + n_warps
         W = np.eye(d, n)
         W[list(encoding.categories)] = 0.0
         words = tuple(
             Word(j, (*encoding.categories[j], UNKNOWN)) if j in encoding.categories else None for j in range(d)
         )
         gap = tuple(j if j in encoding.gaps else None for j in range(d))
-        return cls(encoding, Affine(W, np.zeros(d), W.copy(), np.zeros(d), 0), words, gap)
+        return cls(encoding, AffineMap(W, np.zeros(d), W.copy(), np.zeros(d), 0), words, gap)
 
     @property
     def width(self) -> int:
         """Number of columns."""
         return len(self.words)
 
+    @property
+    def size(self) -> int:
+        """Coordinates of an encoded row and of the monotone maps."""
+        return self.map.W.shape[1]
+
     def take(self, columns: Sequence[int]) -> "Table":
         """Some of the columns."""
         at = list(columns)
         m = self.map
-        part = Affine(m.W[at], m.w0[at], m.absolute[at], m.cancellation[at], m.n_steps, m.n_terms)
+        part = AffineMap(m.W[at], m.w0[at], m.absolute[at], m.cancellation[at], m.n_steps, m.n_terms)
         return Table(self.encoding, part, tuple(self.words[i] for i in at), tuple(self.gap[i] for i in at))
 
-    def then(self, step: Affine) -> "Table":
+    def then(self, step: AffineMap) -> "Table":
         """Columns of numbers after an affine step; a gap passes a step that keeps columns apart."""
         moves = step.W != 0
         first, single = moves.argmax(axis=1).tolist(), (moves.sum(axis=1) == 1).tolist()
@@ -507,16 +428,14 @@ class Table:
 
     def bent(self, warps: Sequence[int], gap: Sequence[int | None]) -> "Table":
         """The columns that are these coordinates of the encoding, and the gaps that make them NaN."""
-        first = self.encoding.size - len(self.encoding.warps)
-        W = np.eye(self.encoding.size)[[first + i for i in warps]]
-        step = Affine(W, np.zeros(len(W)), W.copy(), np.zeros(len(W)), self.map.n_steps + 1, self.map.n_terms)
+        W = np.eye(self.size)[[self.encoding.size + i for i in warps]]
+        step = AffineMap(W, np.zeros(len(W)), W.copy(), np.zeros(len(W)), self.map.n_steps + 1, self.map.n_terms)
         return Table(self.encoding, step, (None,) * len(W), tuple(gap))
 
-    def sources(self, column: int) -> list[int]:
+    def sources(self, column: int, warps: Sequence) -> list[int]:
         """The user's columns that move a column of numbers."""
         row, n = self.map.W[column], self.encoding.n_columns
-        first = self.encoding.size - len(self.encoding.warps)
-        bent = {self.encoding.warps[i].source for i in np.flatnonzero(row[first:])}
+        bent = {warps[i].source for i in np.flatnonzero(row[self.encoding.size :]).tolist()}
         return sorted(bent | set(np.flatnonzero(row[:n]).tolist()))
 
     def source_of(self, column: int) -> int | None:
@@ -531,13 +450,13 @@ class Table:
         return j if all(i in gap for i in others) else None
 
 
-def side_by_side(tables: Sequence[Table], encoding: Encoding) -> Table:
-    """The columns of several tables as one."""
-    maps = [table.map for table in tables]
+def side_by_side(tables: Sequence[Table], start: Table) -> Table:
+    """The columns of several tables, all made from ``start``, as one."""
+    maps, encoding = [table.map for table in tables], start.encoding
     if not tables:
-        none = np.zeros((0, encoding.size))
-        return Table(encoding, Affine(none, np.zeros(0), none, np.zeros(0), 0), (), ())
-    joined = Affine(
+        none = np.zeros((0, start.size))
+        return Table(encoding, AffineMap(none, np.zeros(0), none, np.zeros(0), 0), (), ())
+    joined = AffineMap(
         np.vstack([m.W for m in maps]),
         np.concatenate([m.w0 for m in maps]),
         np.vstack([m.absolute for m in maps]),

@@ -287,12 +287,11 @@ def _on_lattice(voter: Voter, moves: Moves, rows: np.ndarray, relaxed: Bracket, 
 
 def _most_places(voter: Voter, effort: Effort) -> int:
     """How many choices of whole numbers of a row to go through: fewer where every one takes long, many votes say."""
-    if voter.encoding.warps:  # each place takes as long as a row
-        return FEW_PLACES
+    most = voter.chain.most_variants
     if not isinstance(voter, NeighborVoter):
-        return PLACES
+        return most
     place = voter.points.size * (2 + voter.n_neighbors // 2)  # the work of the fast bound, roughly
-    return int(np.clip(max(effort.budget.work, DEFAULT_BUDGET) * UNIT // place, FEW_PLACES, PLACES))
+    return int(np.clip(max(effort.budget.work, DEFAULT_BUDGET) * UNIT // place, FEW_PLACES, most))
 
 
 def _lattice_blocks(

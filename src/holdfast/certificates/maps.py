@@ -1,4 +1,4 @@
-"""Monotone maps of single columns: quantiles, powers, clips, bins, functions."""
+"""ColumnMap maps of single columns: quantiles, powers, clips, bins, functions."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -15,8 +15,8 @@ from sklearn.preprocessing import (
     QuantileTransformer,
 )
 
-from holdfast.base.affine import Affine, NotAffine
-from holdfast.certificates.columns import Kinds, Table, Warp
+from holdfast.base.affine import AffineMap, NotAffine
+from holdfast.certificates.columns import Kinds, Table
 
 _DIGITS = 1e-12  # relative error of an image: some thousand roundings
 _LEVEL = 32.0 * 2.0**-53  # twice the error of a level of a QuantileTransformer, 7 roundings, and of what is made of it
@@ -31,7 +31,7 @@ Rounding = Callable[[float, float], float]
 
 
 @dataclass(frozen=True, eq=False)
-class Monotone:
+class ColumnMap:
     """One column of a fitted step that maps every column by itself, by a monotone function g.
 
     Attributes
@@ -56,6 +56,8 @@ class Monotone:
 
     def images(self, probe: np.ndarray) -> np.ndarray:
         """The step's own ``transform`` of rows (m, width); NaN where it has none."""
+        if not len(probe):
+            return probe
         positive = getattr(self.step, "method", None) == "box-cox"  # which refuses other rows
         probe = np.where(np.isfinite(probe) & (probe > 0 if positive else True), probe, np.nan)
         names = getattr(self.step, "feature_names_in_", None)
@@ -93,12 +95,48 @@ class Monotone:
         )
 
 
+@dataclass(frozen=True, eq=False)
+class Warp:
+    """A coordinate ``t = g(weight · x + offset)`` of one column x.
+
+    Attributes
+    ----------
+    source : int
+        The column.
+    weight, offset : float
+        The affine steps before g.
+    filled : float or None
+        The input of g where x has a gap; None if nothing was filled in: then t is 0 there.
+    map : ColumnMap
+        g.
+    gap : int or None
+        The coordinate of an encoded row that is 1 where x has a gap.
+    """
+
+    source: int
+    weight: float
+    offset: float
+    filled: float | None
+    map: ColumnMap
+    gap: int | None = None
+
+    def same_as(self, other: "Warp") -> bool:
+        """True for the same column of the same step."""
+        mine, theirs = self.map, other.map
+        same = (self.source, self.weight, self.offset) == (other.source, other.weight, other.offset)
+        return same and mine.step == theirs.step and mine.column == theirs.column
+
+    def inner(self, x):
+        """The input of g."""
+        return self.weight * x + self.offset
+
+
 def _relative(constant: float, digits: float = _DIGITS) -> Rounding:
     """A part of the value and of the terms that cancel in it."""
     return lambda low, high: digits * (max(abs(low), abs(high)) + constant)
 
 
-def _trusted(maps: Sequence[Monotone]) -> list[Monotone]:
+def _trusted(maps: Sequence[ColumnMap]) -> list[ColumnMap]:
     """The maps of a step; those whose slopes do not agree with the step's own ``transform`` have none any more.
 
     A slope that is infinite is sound: L2 and L1 then take the radius of L∞.
@@ -148,10 +186,10 @@ def cut(step: KBinsDiscretizer, table: Table, kinds: Kinds) -> Table:
         else:
             rows.append(above[:-1] - above[1:])
             constants.append([1.0] + [0.0] * len(column))
-    return bent.then(Affine.step(np.vstack(rows), np.concatenate(constants)))
+    return bent.then(AffineMap.step(np.vstack(rows), np.concatenate(constants)))
 
 
-def _bent(step, table: Table, kinds: Kinds, maps: list[tuple[int, "Monotone"]]) -> Table:
+def _bent(step, table: Table, kinds: Kinds, maps: list[tuple[int, "ColumnMap"]]) -> Table:
     """Coordinates that are monotone maps, each of one column of the table."""
     encoding, n = table.encoding, table.encoding.n_columns
     made, again = [], False
@@ -173,8 +211,8 @@ def _bent(step, table: Table, kinds: Kinds, maps: list[tuple[int, "Monotone"]]) 
             kinds.warps.append(warp)
             again = True
         else:
-            made.append(encoding.warps.index(known[0]) if known[0] in encoding.warps else -1)
-    if again or -1 in made:
+            made.append(kinds.warps.index(known[0]))
+    if again or max(made, default=-1) >= table.size - encoding.size:
         raise AgainWithWarps
     return table.bent(made, [table.gap[i] for i, _ in maps])
 
@@ -183,7 +221,7 @@ class AgainWithWarps(Exception):
     """A step has a new monotone map: the steps must be read again, with a coordinate for it."""
 
 
-def _quantile(step: QuantileTransformer, i: int, width: int) -> Monotone:
+def _quantile(step: QuantileTransformer, i: int, width: int) -> ColumnMap:
     q, levels = np.asarray(step.quantiles_[:, i], dtype=np.float64), step.references_
     with np.errstate(divide="ignore", invalid="ignore"):
         slopes = np.where(np.diff(q) > 0, np.diff(levels) / np.diff(q), np.inf)
@@ -205,10 +243,10 @@ def _quantile(step: QuantileTransformer, i: int, width: int) -> Monotone:
         largest = max(abs(low), abs(high))
         return _DIGITS * (largest + reach) + _LEVEL * steepness(largest)
 
-    return Monotone(step, i, width, slope, error, np.unique(q[:: max(1, q.size // 20)]))
+    return ColumnMap(step, i, width, slope, error, np.unique(q[:: max(1, q.size // 20)]))
 
 
-def _power(step: PowerTransformer, i: int, width: int) -> Monotone:
+def _power(step: PowerTransformer, i: int, width: int) -> ColumnMap:
     power, positive = float(step.lambdas_[i]), step.method == "box-cox"
     scale, mean = 1.0, 0.0
     if step.standardize:
@@ -237,10 +275,10 @@ def _power(step: PowerTransformer, i: int, width: int) -> Monotone:
         z_size = z if positive else np.abs(z)
         grown = np.where(exponent == 0.0, z_size, np.log1p(exponent * z_size) / exponent)
         own = np.exp(grown) if positive else np.sign(z) * np.expm1(grown)
-    return Monotone(step, i, width, slope, error, np.unique([*_GRID, *own[np.isfinite(own)]]))
+    return ColumnMap(step, i, width, slope, error, np.unique([*_GRID, *own[np.isfinite(own)]]))
 
 
-def _clipped(step, i: int, width: int) -> Monotone:
+def _clipped(step, i: int, width: int) -> ColumnMap:
     if not getattr(step, "clip", False):
         raise NotAffine(step, "clip is False")
     if isinstance(step, MinMaxScaler):
@@ -250,7 +288,7 @@ def _clipped(step, i: int, width: int) -> Monotone:
         scale, shift = 1.0 / float(step.scale_[i]), 0.0
         low, high = -float(step.scale_[i]), float(step.scale_[i])
     grid = np.unique([*_GRID, *np.linspace(low, high, 9)])
-    return Monotone(step, i, width, lambda low, high: scale * _SURE, _relative(shift + 1.0), grid)
+    return ColumnMap(step, i, width, lambda low, high: scale * _SURE, _relative(shift + 1.0), grid)
 
 
 @dataclass(frozen=True)
@@ -269,9 +307,9 @@ class Threshold:
         return np.where(np.isnan(X), np.nan, self.edge <= X)
 
 
-def _threshold(edge: float) -> Monotone:
+def _threshold(edge: float) -> ColumnMap:
     jump = lambda low, high: np.inf if low < edge <= high else 0.0  # noqa: E731
-    return Monotone(Threshold(edge), 0, 1, jump, _relative(1.0), np.array([edge]))
+    return ColumnMap(Threshold(edge), 0, 1, jump, _relative(1.0), np.array([edge]))
 
 
 # Increasing functions, each with its derivative, which is largest at one end of an interval.
@@ -286,16 +324,16 @@ FUNCTIONS: dict[Any, Callable[[float], float]] = {
 }
 
 
-def _function(step: FunctionTransformer, i: int, width: int) -> Monotone:
+def _function(step: FunctionTransformer, i: int, width: int) -> ColumnMap:
     if step.func not in FUNCTIONS or step.kw_args:
         known = ", ".join(f"np.{function.__name__}" for function in FUNCTIONS)
         raise NotAffine(step, f"func={step.func!r}; known are {known}")
     slope = FUNCTIONS[step.func]
-    return Monotone(step, i, width, lambda low, high: max(slope(low), slope(high)) * _SURE, _relative(1.0), _GRID)
+    return ColumnMap(step, i, width, lambda low, high: max(slope(low), slope(high)) * _SURE, _relative(1.0), _GRID)
 
 
 # Exact type -> (step, column, width) -> the map of that column.
-MONOTONE: dict[type, Callable[[Any, int, int], Monotone]] = {
+MONOTONE: dict[type, Callable[[Any, int, int], ColumnMap]] = {
     QuantileTransformer: _quantile,
     PowerTransformer: _power,
     MinMaxScaler: _clipped,

@@ -22,8 +22,9 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from holdfast.base.affine import READERS as AFFINE
-from holdfast.base.affine import Affine, NotAffine, affine_of
+from holdfast.base.affine import AffineMap, NotAffine, affine_of
 from holdfast.base.inputs import refuse_foreign_class, refuse_own_functions, with_names
+from holdfast.certificates.chain import Affine, Chain
 from holdfast.certificates.columns import (
     UNKNOWN,
     Encoding,
@@ -36,8 +37,9 @@ from holdfast.certificates.columns import (
     side_by_side,
     unknown,
 )
-from holdfast.certificates.maps import MONOTONE, AgainWithWarps, bend, cut
-from holdfast.certificates.sphere import unit_rows
+from holdfast.certificates.maps import MONOTONE, AgainWithWarps, Warp, bend, cut
+from holdfast.certificates.monotone import Monotone
+from holdfast.certificates.sphere import OnSphere
 
 
 class ReadAgain(Exception):
@@ -66,7 +68,7 @@ def encode_words(step, table: Table, kinds: Kinds) -> Table:
     out = _outputs(step, rows, accepted)
     _note_codes(table, kinds, words, tried, accepted, out)
     n_out = start.size
-    W, w0 = np.zeros((n_out, table.encoding.size)), start.copy()
+    W, w0 = np.zeros((n_out, table.size)), start.copy()
     owner = np.full(n_out, -1)
     for i, word in enumerate(words):
         images = {code: image for (at, code), image in zip(tried, out, strict=True) if at == i and image is not None}
@@ -81,7 +83,7 @@ def encode_words(step, table: Table, kinds: Kinds) -> Table:
         raise NotAffine(
             step, "it makes numbers that are not finite: set unknown_value and encoded_missing_value to numbers"
         )
-    result = Table(table.encoding, Affine.step(W, w0, np.zeros(n_out)), (None,) * n_out, (None,) * n_out)
+    result = Table(table.encoding, AffineMap.step(W, w0, np.zeros(n_out)), (None,) * n_out, (None,) * n_out)
     _check_mixtures(step, result, words, tried, out)
     return result
 
@@ -164,7 +166,7 @@ def _check_mixtures(step, result: Table, words: list[Word], tried: list, out: li
     rng = np.random.default_rng(0)
     codes = [[int(rng.choice(each)) for each in accepted] for _ in range(20)]
     rows = [[value_of(word, c) for word, c in zip(words, row, strict=True)] for row in codes]
-    encoded = np.zeros((len(rows), result.encoding.size))
+    encoded = np.zeros((len(rows), result.size))
     for t, row in enumerate(codes):
         for word, c in zip(words, row, strict=True):
             encoded[t, result.encoding.indicators[word.source][c]] = 1.0
@@ -183,7 +185,7 @@ def fill_gaps(step: SimpleImputer, table: Table, kinds: Kinds) -> Table:
     A number that is filled in does not move in a certificate, as its distance from the true value is unknown.
     """
     nan = key(step.missing_values)[0] == "nan"
-    n, size = table.width, table.encoding.size
+    n, size = table.width, table.size
     map_ = table.map
     W, absolute = map_.W.copy(), map_.absolute.copy()
     words, gap, missing = list(table.words), list(table.gap), np.zeros((n, size))
@@ -205,7 +207,7 @@ def fill_gaps(step: SimpleImputer, table: Table, kinds: Kinds) -> Table:
                 )  # fmt: skip
             gap_column = gap[i]
             if gap_column is None:
-                at = table.sources(i)
+                at = table.sources(i, kinds.warps)
                 if len(at) == 1 and at[0] not in table.encoding.gaps and at[0] not in kinds.categories:
                     kinds.gaps.add(at[0])
                     again = True
@@ -226,15 +228,15 @@ def fill_gaps(step: SimpleImputer, table: Table, kinds: Kinds) -> Table:
     kept = [i for i in range(n) if step.keep_empty_features or key(step.statistics_[i])[0] == "value"]
     filled = Table(
         table.encoding,
-        Affine(W, map_.w0, absolute, map_.cancellation, map_.n_steps + 1, map_.n_terms),
+        AffineMap(W, map_.w0, absolute, map_.cancellation, map_.n_steps + 1, map_.n_terms),
         tuple(words),
         tuple(gap),
     ).take(kept)
     if step.indicator_ is None:
         return filled
-    flags = Affine(missing, np.zeros(n), missing.copy(), np.zeros(n), 0)
+    flags = AffineMap(missing, np.zeros(n), missing.copy(), np.zeros(n), 0)
     marks = Table(table.encoding, flags, (None,) * n, (None,) * n).take(list(step.indicator_.features_))
-    return side_by_side([filled, marks], table.encoding)
+    return side_by_side([filled, marks], table)
 
 
 def through(step, table: Table, kinds: Kinds) -> Table:
@@ -323,7 +325,7 @@ def _column_transformer(step: ColumnTransformer, table: Table, kinds: Kinds) -> 
         place = step.output_indices_[name]
         if place.stop - place.start != parts[name].width:
             raise ValueError(f"ColumnTransformer: {name!r} makes {place.stop - place.start} columns, not as read.")
-    return side_by_side([parts[name] for name in order], table.encoding)
+    return side_by_side([parts[name] for name in order], table)
 
 
 def _feature_union(step: FeatureUnion, table: Table, kinds: Kinds) -> Table:
@@ -333,13 +335,13 @@ def _feature_union(step: FeatureUnion, table: Table, kinds: Kinds) -> Table:
         for name, inner in step.transformer_list
         if not (isinstance(inner, str) and inner == "drop")
     ]
-    return side_by_side(parts, table.encoding)
+    return side_by_side(parts, table)
 
 
 def _weighted(table: Table, weight: float | None, step) -> Table:
     if weight is None:
         return table
-    return table.numbers(step).then(Affine.step(weight * np.eye(table.width)))
+    return table.numbers(step).then(AffineMap.step(weight * np.eye(table.width)))
 
 
 def column_numbers(columns: Any, names: Sequence[str] | None, n: int) -> list[int]:
@@ -376,71 +378,8 @@ READERS: dict[type, Callable[..., Table]] = {
 }
 
 
-@dataclass(frozen=True)
-class Fold:
-    """``x → before → (unit length) → after → u``, for encoded rows x.
-
-    A pipeline ``x → z = W x + w0 → u = L z`` moves a query by ``L W δ`` when the input moves by δ, so the
-    certificate of the last step, taken with ``T = L W``, is one in the units of x (Lemma R1).
-
-    Attributes
-    ----------
-    before : Affine
-        All steps, or those before an L2 normalisation.
-    after : Affine or None
-        The steps after the normalisation; None if there is none.
-    encoding : Encoding or None
-        How the user's rows become numbers; None: they are numbers.
-    """
-
-    before: Affine
-    after: Affine | None = None
-    encoding: Encoding | None = None
-
-    def __call__(self, X: np.ndarray, fixed: bool = False) -> np.ndarray:
-        """The images of rows; ``fixed`` as for :class:`~holdfast.base.affine.Affine`."""
-        Z = self.before(self._refreshed(X), fixed)
-        return Z if self.after is None else self.after(unit_rows(Z), fixed)
-
-    def ways(self, X: np.ndarray, moved: np.ndarray) -> np.ndarray:
-        """How far the image of each row moves when the row does."""
-        if self.after is not None:
-            return np.linalg.norm(self(moved) - self(X), axis=1)
-        return np.linalg.norm(self.before.linear_part(self._refreshed(moved) - self._refreshed(X)), axis=1)
-
-    def sizes(self, X: np.ndarray) -> np.ndarray:
-        """The magnitude of the numbers behind each image: its rounding error is a small part of it."""
-        X = self._refreshed(X)
-        size = np.linalg.norm(self.before.magnitudes(X), axis=1)
-        if self.after is None:
-            return size
-        Z = self.before(X)
-        length = np.linalg.norm(Z, axis=1)
-        behind = np.linalg.norm(self.after.magnitudes(unit_rows(Z)), axis=1)
-        return behind * (1.0 + np.divide(size, length, out=np.ones_like(size), where=length > 0))
-
-    def _refreshed(self, X: np.ndarray) -> np.ndarray:
-        return X if self.encoding is None else self.encoding.refreshed(X)
-
-    @property
-    def affine(self) -> bool:
-        """True if a move δ of a row moves its image by Wδ, with no normalisation and no monotone map (Lemma K3)."""
-        return self.after is None and not (self.encoding is not None and self.encoding.warps)
-
-    @property
-    def last(self) -> Affine:
-        """The affine map that ends in the space of the vote."""
-        return self.before if self.after is None else self.after
-
-    def then(self, step: Affine) -> "Fold":
-        """This chain with one more affine step."""
-        if self.after is None:
-            return replace(self, before=self.before.then(step))
-        return replace(self, after=self.after.then(step))
-
-
-def fold(steps: Sequence, n_features: int, names: Sequence[str] | None = None) -> Fold:
-    """The steps as one map of encoded rows; a step that cannot be folded is refused by name.
+def chain_of(steps: Sequence, n_features: int, names: Sequence[str] | None = None) -> tuple[Encoding, Chain]:
+    """How the user's rows become numbers, and the steps as one map of these; a step it cannot hold is refused by name.
 
     Only the steps show which columns hold categories and which may have gaps. At first all columns are taken for plain
     numbers; each time one turns out to be something else, the steps are read again from the start.
@@ -457,9 +396,8 @@ def fold(steps: Sequence, n_features: int, names: Sequence[str] | None = None) -
     check_precision(steps)
     while True:
         categories = {j: tuple(values) for j, values in sorted(kinds.categories.items())}
-        gaps = tuple(sorted(kinds.gaps))
+        encoding = Encoding(n_features, names, categories, tuple(sorted(kinds.gaps)))
         kinds.warps = [warp for warp in kinds.warps if warp.source not in categories]
-        encoding = Encoding(n_features, names, categories, gaps, tuple(kinds.warps))
         kinds.unseen, kinds.filled, kinds.refused = {}, {}, {}
         try:
             chain = _read(steps, encoding, kinds)
@@ -469,31 +407,36 @@ def fold(steps: Sequence, n_features: int, names: Sequence[str] | None = None) -
         except AgainWithWarps:
             continue
         if kinds.selected:
-            read = np.flatnonzero((chain.before.W[:, :n_features] != 0).any(axis=0)).tolist()
-            bent = {warp.source for warp in encoding.warps}
-            encoding = replace(encoding, read=frozenset(read) | kinds.gaps | bent)
-        encoding = replace(encoding, unseen=kinds.unseen, filled=kinds.filled, refused=kinds.refused)
-        return replace(chain, encoding=encoding)
+            encoding = replace(encoding, read=frozenset(j for j in range(n_features) if chain.reads(j)) | kinds.gaps)
+        return replace(encoding, unseen=kinds.unseen, filled=kinds.filled, refused=kinds.refused), chain
 
 
-def _read(steps: Sequence, encoding: Encoding, kinds: Kinds) -> Fold:
+def _read(steps: Sequence, encoding: Encoding, kinds: Kinds) -> Chain:
     """The steps as one map; an exception asks to read again if ``encoding`` has a column of the wrong kind."""
-    table, after = Table.start(encoding), None
+    warps = tuple(_with_gap(warp, encoding) for warp in kinds.warps)
+    table, after = Table.start(encoding, len(warps)), None
     for step in steps:
         if type(step) in (Normalizer,):  # no subclass: it may do something else
             if step.norm != "l2":
                 raise NotAffine(step, f"norm={step.norm!r}")
             if after is not None:
                 raise ValueError("Two Normalizer steps in one pipeline cannot be certified in input units.")
-            if encoding.warps:
-                raise NotAffine(step, f"after {type(encoding.warps[0].map.step).__name__}")
-            after = Affine.identity(table.width)
+            if warps:
+                raise NotAffine(step, f"after {type(warps[0].map.step).__name__}")
+            after = AffineMap.identity(table.width)
             table = table.numbers(step)
         elif after is None:
             table = through(step, table, kinds)
         else:
             after = after.then(affine_of(step, after.W.shape[0]))
-    return Fold(table.numbers("The classifier").map, after)
+    before = table.numbers("The classifier").map
+    if after is not None:
+        return OnSphere(before, after)
+    return Monotone(warps, before) if warps else Affine(before)
+
+
+def _with_gap(warp: Warp, encoding: Encoding) -> Warp:
+    return replace(warp, gap=encoding.gap(warp.source)) if warp.source in encoding.gaps else warp
 
 
 def _flat(steps: Sequence) -> Iterator:
@@ -511,7 +454,7 @@ _AGREE = 1e-9  # of the magnitudes behind a number: as for single steps in holdf
 
 @dataclass(frozen=True)
 class Front:
-    """Encodes and decodes rows, and checks that the steps transform them as the fold does.
+    """Encodes and decodes rows, and checks that the steps transform them as the chain does.
 
     Attributes
     ----------
@@ -519,19 +462,16 @@ class Front:
         Its columns are those that rows must have.
     steps : sequence
         The fitted steps before the classifier.
-    fold : Fold
+    encoding : Encoding
+        The user's rows as numbers.
+    chain : Chain
         The same steps as one map of encoded rows.
     """
 
     model: Any
     steps: Sequence
-    fold: Fold
-
-    @property
-    def encoding(self) -> Encoding:
-        """The encoding of the user's rows as numbers."""
-        assert self.fold.encoding is not None
-        return self.fold.encoding
+    encoding: Encoding
+    chain: Chain
 
     def encode(self, X, input_name: str = "X") -> np.ndarray:
         """Rows as float64; other columns than the model's, by name or number, are refused as ``predict`` does."""
@@ -539,11 +479,14 @@ class Front:
             validate_data(self.model, X, reset=False, skip_check_array=True)
         if self.encoding.keeps_rows:
             try:
-                return check_array(X, dtype=np.float64, input_name=input_name)
+                rows = check_array(X, dtype=np.float64, input_name=input_name)
             except ValueError as error:
                 if not str(error).startswith("could not convert"):
                     raise
                 raise ValueError(f"{input_name} holds words, but the model takes numbers only ({error}).") from None
+            if not self.chain.defined_everywhere:
+                self._check(X, rows, input_name)
+            return rows
         if np.ndim(X) != 2 or len(X) == 0:
             raise ValueError(f"{input_name} must be a table with at least one row; got shape {np.shape(X)}.")
         if np.shape(X)[1] != self.encoding.n_columns:
@@ -564,17 +507,15 @@ class Front:
         return self.encoding.decode(rows, X)
 
     def _check(self, X, rows: np.ndarray, input_name: str) -> None:
-        """Refuse rows for which the steps' own ``transform`` differs from the fold's image of the encoded rows."""
+        """Refuse rows for which the steps' own ``transform`` differs from the chain's image of the encoded rows."""
         Z = X
         for step in self.steps:
             Z = Z if does_nothing(step) else step.transform(Z)
         Z = np.asarray(Z.toarray() if hasattr(Z, "toarray") else Z, dtype=np.float64)
-        expected = self.fold(rows)
+        expected = self.chain.image(rows)
         wrong = np.ones(len(rows), bool)
         if Z.shape == expected.shape:
-            allowed = _AGREE * self.fold.sizes(rows)[:, None]
-            if self.encoding.warps:
-                allowed = allowed + self.encoding.blur(rows) @ self.fold.before.absolute.T
+            allowed = _AGREE * self.chain.magnitude(rows)[:, None] + self.chain.blur(rows)
             wrong = ~(np.abs(Z - expected) <= allowed).all(axis=1)
         if wrong.any():
             raise ValueError(

@@ -61,7 +61,7 @@ def _votes(voter: NeighborVoter, rows: np.ndarray, n_jobs: int | None) -> tuple[
     """
     k, n = voter.n_neighbors, len(voter.points)
     certain, tied = (np.zeros((len(rows), len(voter.classes)), dtype=np.int64) for _ in range(2))
-    queries, equal = voter.fold(rows), _indistinguishable(voter, rows)
+    queries, equal = voter.chain.image(rows), _indistinguishable(voter, rows)
     todo, count = np.arange(len(rows)), min(n, 2 * k + 8)
     while todo.size:
         near = nearest(voter.points, queries[todo], count, n_jobs)
@@ -84,15 +84,9 @@ def _squared_distances(points: np.ndarray, queries: np.ndarray, near: np.ndarray
 
 def _indistinguishable(voter: NeighborVoter, rows: np.ndarray) -> np.ndarray:
     """The difference of squared distances, for each row, up to which rounding may decide which is smaller."""
-    last = voter.fold.last
-    source = rows if voter.fold.after is None else voter.fold.before(rows)
-    if voter.fold.after is not None:  # rows of unit length, whose rounding is that of the unnormalised ones
-        length = np.maximum(np.linalg.norm(source, axis=1, keepdims=True), np.finfo(float).tiny)
-        source = voter.fold.before.magnitudes(rows) / length
-    size = np.linalg.norm(last.magnitudes(source), axis=1)
-    size = size + np.linalg.norm(voter.points, axis=1).max() + voter.scale
+    size = voter.chain.magnitude(rows) + np.linalg.norm(voter.points, axis=1).max() + voter.scale
     # At a jump of a monotone map the model's own query may be elsewhere (Lemma M3): |d² − d'²| ≤ (2d + b)b.
-    blur = np.linalg.norm(voter.encoding.blur(rows) @ voter.fold.before.absolute.T, axis=1)
+    blur = np.linalg.norm(voter.chain.blur(rows), axis=1)
     return _EQUAL * size**2 + 4.0 * blur * (size + blur)
 
 

@@ -18,18 +18,18 @@ from sklearn.neighbors import KNeighborsClassifier, NearestCentroid, RadiusNeigh
 from sklearn.svm import SVC, LinearSVC
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from holdfast.base.affine import Affine
+from holdfast.base.affine import AffineMap
 from holdfast.base.fingerprint import Passed, fingerprint
 from holdfast.base.inputs import check_classes, refuse_foreign_class, refuse_own_functions, with_names
+from holdfast.certificates.chain import Chain
 from holdfast.certificates.moves import Moves
-from holdfast.certificates.pipelines import Fold, Front, fold, is_pipeline
+from holdfast.certificates.pipelines import Front, chain_of, is_pipeline
 from holdfast.certificates.questions import LinearProblem
 from holdfast.certificates.scikit_neighbors import read_nearest, read_within, refuse_single_precision
-from holdfast.certificates.sphere import left_out
 from holdfast.certificates.vote import NeighborVoter, Voter, read_votes_by_distance, votes_by_distance
 
 
-def read_centroids(model, last: NearestCentroid, steps: Fold, n_features: int, reference) -> NeighborVoter:
+def read_centroids(model, last: NearestCentroid, steps: Chain, n_features: int, reference) -> NeighborVoter:
     """One voter per class; equally near centroids go to the lowest class."""
     if last.metric != "euclidean":
         raise ValueError(f"NearestCentroid(metric={last.metric!r}) cannot be certified: only metric='euclidean'.")
@@ -55,7 +55,7 @@ _LINEAR_PASSED = Passed()
 class LinearVoter(Voter):
     """The class of the largest score; the space of the vote is that of the scores."""
 
-    def problem(self, map_: Affine, moves: Moves) -> LinearProblem:
+    def problem(self, map_: AffineMap, moves: Moves) -> LinearProblem:
         """The vote, for inputs that ``map_`` takes to scores."""
         return LinearProblem(
             T=map_.W, moves=moves, absolute=map_.absolute, cancellation=map_.cancellation, n_steps=map_.n_steps,
@@ -74,7 +74,7 @@ class LinearVoter(Voter):
             yield place
 
 
-def read_linear(model, last, steps: Fold, n_features: int, reference) -> LinearVoter:
+def read_linear(model, last, steps: Chain, n_features: int, reference) -> LinearVoter:
     """The scores of a linear classifier, checked against its ``decision_function``."""
     if isinstance(last, SVC) and last.kernel != "linear":
         raise TypeError(f"SVC(kernel={last.kernel!r}) cannot be certified: only kernel='linear'.")
@@ -97,7 +97,7 @@ def read_linear(model, last, steps: Fold, n_features: int, reference) -> LinearV
         absolute = np.vstack([np.zeros_like(absolute), absolute])
     if len(W) != len(classes):
         raise TypeError(f"{type(last).__name__} with {len(W)} scores for {len(classes)} classes cannot be certified.")
-    scores = Affine(W, b, absolute, np.abs(b), 1, n_terms)
+    scores = AffineMap(W, b, absolute, np.abs(b), 1, n_terms)
     return LinearVoter(model, steps.then(scores), classes, n_features)
 
 
@@ -153,17 +153,17 @@ def voter_for(model, reference=None) -> Voter:
         if accepts(last):
             if hasattr(last, "classes_"):  # codes of answers are found there by bisection
                 check_classes(type(last).__name__, np.asarray(last.classes_))
-            chain = fold(steps, n_columns, getattr(model, "feature_names_in_", None))
-            front = Front(model, steps, chain)
+            encoding, chain = chain_of(steps, n_columns, getattr(model, "feature_names_in_", None))
+            front = Front(model, steps, encoding, chain)
             if reference is not None and not front.encoding.keeps_rows:
                 refuse_single_precision("reference", reference[0])
                 reference = front.encode(reference[0], "reference"), reference[1]
             elif reference is not None and hasattr(model, "n_features_in_"):  # by name and order, as predict does
                 validate_data(model, reference[0], reset=False, skip_check_array=True)
             voter = replace(read(model, last, chain, front.encoding.size, reference), front=front, model=asked)
-            return (
-                replace(voter, fold=left_out(voter.fold, voter.points)) if isinstance(voter, NeighborVoter) else voter
-            )
+            if isinstance(voter, NeighborVoter):
+                voter = replace(voter, chain=voter.chain.for_points(voter.points))
+            return voter
     raise TypeError(
         f"{type(last).__name__} cannot be certified. What can: CertifiedKNeighborsClassifier, "
         "CertifiedPrototypeClassifier, scikit-learn's KNeighborsClassifier, RadiusNeighborsClassifier, "

@@ -11,11 +11,11 @@ from sklearn.metrics import DistanceMetric
 from sklearn.neighbors import KDTree, KNeighborsClassifier, RadiusNeighborsClassifier
 from sklearn.utils import check_array
 
-from holdfast.base.affine import Affine
+from holdfast.base.affine import AffineMap
 from holdfast.base.fingerprint import Passed, fingerprint
 from holdfast.base.inputs import numbers_of_functions, precisions, with_names
+from holdfast.certificates.chain import Chain
 from holdfast.certificates.moves import Moves
-from holdfast.certificates.pipelines import Fold
 from holdfast.certificates.questions import UNIT_ROUNDOFF, DistanceProblem
 from holdfast.certificates.vote import NeighborVoter, Voter, nearest_opponents
 from holdfast.learn.spaces import check_metric
@@ -81,7 +81,7 @@ _NEAREST, _DISTANCES = (
 _WHAT = "reference must be the rows the pipeline was fitted on, before its first step, and their labels"
 
 
-def check_reference(knn: KNeighborsClassifier, reference, steps: Fold, n_features: int):
+def check_reference(knn: KNeighborsClassifier, reference, steps: Chain, n_features: int):
     """Rows and labels as arrays, or a ``ValueError`` that says how they differ from the model's own.
 
     The points and labels it stores, where this version of scikit-learn shows them, must agree to rounding;
@@ -100,8 +100,8 @@ def check_reference(knn: KNeighborsClassifier, reference, steps: Fold, n_feature
         )
     if not np.array_equal(np.unique(labels), knn.classes_):
         raise ValueError("The labels in reference are not the classes the model was fitted on.")
-    mapped = steps(rows, fixed=True)
-    size = steps.sizes(rows)
+    mapped = steps.image(rows, fixed=True)
+    size = steps.magnitude(rows)
     if not _compare_stored(knn, mapped, labels, size):
         _ask_model(knn, mapped, labels, size)
     return rows, labels
@@ -314,12 +314,12 @@ class Minkowski(NamedTuple):
     Attributes
     ----------
     p : float
-    map : Affine or None
+    map : AffineMap or None
         None: the rows themselves.
     """
 
     p: float
-    map: Affine | None
+    map: AffineMap | None
 
 
 def metric_of(knn: KNeighborsClassifier | RadiusNeighborsClassifier) -> Minkowski:
@@ -347,7 +347,7 @@ def metric_of(knn: KNeighborsClassifier | RadiusNeighborsClassifier) -> Minkowsk
     weights = np.asarray(parameters["w"], dtype=np.float64)
     if not (np.isfinite(weights).all() and (weights >= 0).all() and np.isfinite(p)):
         raise ValueError("Weights w of features must be finite and not negative, with p below infinity.")
-    return Minkowski(p, Affine.step(np.diag(weights ** (1.0 / p))))
+    return Minkowski(p, AffineMap.step(np.diag(weights ** (1.0 / p))))
 
 
 def _named_metric(knn) -> str:
@@ -358,7 +358,7 @@ def _named_metric(knn) -> str:
     return {1: "manhattan", 2: "euclidean", np.inf: "chebyshev"}.get(p, "minkowski")
 
 
-def _mahalanobis(VI: np.ndarray) -> Affine:
+def _mahalanobis(VI: np.ndarray) -> AffineMap:
     """``L`` with ``LᵀL = VI``, accurate in every column whatever its units: R of ``VI = D R D`` is factored.
 
     scikit-learn sums ``(x − z)ᵀ VI (x − z)``, so the rounding depends on ``|x|ᵀ|VI||x| ≤ ‖ |R| ‖ ‖D|x|‖²``.
@@ -374,7 +374,7 @@ def _mahalanobis(VI: np.ndarray) -> Affine:
         )
     L = np.sqrt(values)[:, None] * V.T * unit
     absolute = np.abs(L) + np.sqrt(np.linalg.norm(np.abs(R), 2)) * np.diag(unit)
-    return Affine(L, np.zeros(len(L)), absolute, np.zeros(len(L)))
+    return AffineMap(L, np.zeros(len(L)), absolute, np.zeros(len(L)))
 
 
 _SAMPLE = 50  # rows whose distances are compared with the model's own
@@ -408,7 +408,7 @@ class DistanceVoter(Voter):
     outlier: int
     scale: float
 
-    def problem(self, map_: Affine, moves: Moves) -> DistanceProblem:
+    def problem(self, map_: AffineMap, moves: Moves) -> DistanceProblem:
         """The vote, for inputs that ``map_`` takes to the points."""
         return DistanceProblem(
             self.points, self.codes, map_.W, len(self.classes), self.n_neighbors, self.within, self.p, self.weighted,
@@ -420,7 +420,7 @@ class DistanceVoter(Voter):
         return nearest_opponents(self.points, self.codes, queries, codes, n_jobs)
 
 
-def read_nearest(model, last: KNeighborsClassifier, steps: Fold, n_features: int, reference) -> Voter:
+def read_nearest(model, last: KNeighborsClassifier, steps: Chain, n_features: int, reference) -> Voter:
     """KNeighborsClassifier: a voter for the exact engines if the vote is unweighted and Euclidean, else for bounds."""
     metric = _checked_metric(last)
     k = int(last.n_neighbors)
@@ -436,7 +436,7 @@ def read_nearest(model, last: KNeighborsClassifier, steps: Fold, n_features: int
         passed, digest, nearest = False, None, False
         rows, labels = checked
         codes = np.searchsorted(last.classes_, labels)
-        points, mapped, scale = steps(rows), chain(rows), float(chain.sizes(rows).max())
+        points, mapped, scale = steps.image(rows), chain.image(rows), float(chain.magnitude(rows).max())
     weighted = last.weights == "distance" and k > 1  # one neighbour wins whatever it weighs
     if metric.p == 2 and not weighted:
         if not passed:
@@ -451,7 +451,7 @@ def read_nearest(model, last: KNeighborsClassifier, steps: Fold, n_features: int
     )  # fmt: skip
 
 
-def read_within(model, last: RadiusNeighborsClassifier, steps: Fold, n_features: int, reference) -> DistanceVoter:
+def read_within(model, last: RadiusNeighborsClassifier, steps: Chain, n_features: int, reference) -> DistanceVoter:
     """RadiusNeighborsClassifier: all points within its radius vote."""
     metric = _checked_metric(last)
     outlier = last.outlier_label_
@@ -475,7 +475,7 @@ def read_within(model, last: RadiusNeighborsClassifier, steps: Fold, n_features:
     )  # fmt: skip
 
 
-def _in_space(points: np.ndarray, metric: Affine | None) -> tuple[np.ndarray, float]:
+def _in_space(points: np.ndarray, metric: AffineMap | None) -> tuple[np.ndarray, float]:
     """The model's points in the space of the vote, and the largest magnitude behind one."""
     if metric is None:
         return points, float(np.linalg.norm(points, axis=1).max())
@@ -516,8 +516,8 @@ def _compare_distances(last, points: np.ndarray, mapped: np.ndarray, p: float, s
             )
 
 
-def _refuse_normalizer(chain: Fold, last) -> None:
-    if chain.after is not None:
+def _refuse_normalizer(chain: Chain, last) -> None:
+    if not chain.keeps_distances:
         raise ValueError(
             f"A Normalizer before {type(last).__name__} with weights={last.weights!r}, metric={last.metric!r} cannot "
             "be certified in the units of X: only before votes that count alike, in the Euclidean or a Mahalanobis "

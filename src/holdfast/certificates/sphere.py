@@ -1,27 +1,26 @@
 """Votes behind a step that scales rows to length 1."""
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from holdfast.base.affine import Affine
+from holdfast.base.affine import AffineMap
 from holdfast.base.blocks import product_by_rows, single_threaded_blas
+from holdfast.certificates.chain import Affine, Chain, Vote
 from holdfast.certificates.moves import Moves
 from holdfast.certificates.programs import non_negative_least_squares
 from holdfast.certificates.questions import (
     UNIT_ROUNDOFF,
+    Bounds,
+    Effort,
     LinearProblem,
     NeighborProblem,
     Problem,
     kappa,
     order_statistic_bound,
 )
-
-if TYPE_CHECKING:
-    from holdfast.certificates.pipelines import Fold
 
 # scikit-learn does not normalise rows that are shorter than this.
 SHORTEST = 10 * np.finfo(float).eps
@@ -36,7 +35,7 @@ _FIRST_ORDER = 1e-2  # largest relative error of a divisor, so that its square d
 class Cones:
     """Distances from an input to the sets ``a · z ≥ c ‖z‖``, z = W x + w0, in the norm of the moves."""
 
-    def __init__(self, before: Affine, moves: Moves):
+    def __init__(self, before: AffineMap, moves: Moves):
         self.W, absolute = moves.in_units(before.W), moves.in_units(before.absolute)
         self.norm = moves.free_norm
         coordinates = self.norm.coordinates(self.W, absolute, reduce=True)
@@ -250,85 +249,106 @@ def unit_rows(Z: np.ndarray) -> np.ndarray:
     return Z / np.where(length < SHORTEST, 1.0, length)
 
 
-def left_out(fold: "Fold", points: np.ndarray) -> "Fold":
-    """The fold without its normalisation, where the vote does not need it; else as it is (Lemma S1).
+@dataclass(frozen=True)
+class OnSphere(Chain):
+    """``x → z = before(x) → z / ‖z‖ → u = after(·)``.
 
-    Directly before a Euclidean vote of points of length 1, ``z / ‖z‖`` and z rank the points alike. Lengths that differ
-    from 1 by rounding cost as much of the budget as so many more steps.
-    """
-    after = fold.after
-    if after is None or not np.array_equal(after.W, np.eye(len(after.W))) or after.w0.any():
-        return fold
-    squares = np.einsum("nr,nr->n", points, points)
-    unit = (points.shape[1] + 8) * UNIT_ROUNDOFF
-    apart = float(np.abs(squares - 1.0).max()) * 2.0 / unit
-    if (
-        apart > _LENGTHS
-        or kappa(fold.before.W.shape[0], fold.before.W.shape[1], n_terms=fold.before.n_terms) * fold.before.scale**2
-        > _COARSE
-    ):
-        return fold
-    more = after.n_steps + 2 + int(np.ceil(apart / 3.0))  # a step is worth three units (Lemma F2)
-    return replace(fold, before=replace(fold.before, n_steps=fold.before.n_steps + more), after=None)
-
-
-def radii_before_normalizer(
-    problem: Problem, fold: "Fold", moves: Moves, rows: np.ndarray, codes: np.ndarray, fast: bool = False
-):
-    """Certified radii (m,) of votes after a normalisation, in the units of rows (Lemmas S2 to S4, B1).
-
-    Parameters
+    Attributes
     ----------
-    problem : NeighborProblem or LinearProblem
-        The vote on unit vectors.
-    fold : Fold
-        With its normalisation.
-    moves : Moves
-        Moves of rows. A box is ignored, which is sound.
-    rows : ndarray of shape (m, d)
-    codes : int ndarray of shape (m,)
-        Predictions.
-    fast : bool
-        Whether to leave out rows taken together (Lemma S4).
-
-    Returns
-    -------
-    radii : ndarray of shape (m,)
-    ways : ndarray of shape (m, d)
-        Moves to look for witnesses along, not checked; NaN where there is none.
+    before, after : AffineMap
+        The steps before the normalisation and those behind it.
     """
-    assert fold.after is not None
-    cone = Cones(fold.before, moves)
-    neighbors = partial(_neighbor_radius, fast=fast)
-    rule: Callable[..., float] = neighbors if isinstance(problem, NeighborProblem) else _linear_radius
-    Z, U = fold.before(rows), fold(rows)
-    size = np.linalg.norm(product_by_rows(np.abs(rows), fold.before.absolute), axis=1) + fold.before.scale
-    out, ways = np.zeros(len(rows)), np.full(rows.shape, np.nan)
-    with single_threaded_blas():  # small matrices
-        for t, (z, u, y) in enumerate(zip(Z, U, codes, strict=True)):
-            length = float(np.linalg.norm(z))
-            if 1e-150 < length < 1e150 and problem.vote(u[None])[0] == y:  # else a square may over- or underflow
-                cone.at(z, length, float(size[t]))
-                out[t] = rule(problem, fold.after, cone, u, int(y))
-                if cone.way is not None:
-                    ways[t] = moves.spread(cone.way[None], rows.shape[1])[0]
-    return out, ways
+
+    before: AffineMap
+    after: AffineMap
+
+    tangents = 3
+    keeps_distances = False
+
+    @property
+    def linear_part(self) -> np.ndarray:  # type: ignore[override]
+        """The metric behind the normalisation, in the directions before it."""
+        return self.after.W @ self.before.W
+
+    def image(self, X: np.ndarray, fixed: bool = False) -> np.ndarray:
+        """A row of length (nearly) 0 is not scaled."""
+        return self.after(unit_rows(self.before(X, fixed)), fixed)
+
+    def magnitude(self, X: np.ndarray) -> np.ndarray:
+        """Rounding before the normalisation grows as rows are scaled up to length 1."""
+        length = np.maximum(np.linalg.norm(self.before(X), axis=1, keepdims=True), np.finfo(float).tiny)
+        return np.linalg.norm(self.after.magnitudes(self.before.magnitudes(X) / length), axis=1)
+
+    def near(self, x: np.ndarray) -> AffineMap:
+        """The tangent ``ẑ + (I − ẑẑᵀ)(z' − z)/‖z‖``."""
+        z = self.before(x[None])[0]
+        length = max(float(np.linalg.norm(z)), SHORTEST)
+        across = self.before.W - np.outer(z / length, z @ self.before.W / length)
+        W = self.after.W @ across / length
+        return AffineMap.step(W, self.image(x[None])[0] - W @ x)
+
+    def reads(self, column: int) -> bool:
+        """Whether it moves z."""
+        return bool(self.before.W[:, column].any())
+
+    def then(self, step: AffineMap) -> "OnSphere":
+        """One more step behind the normalisation."""
+        return replace(self, after=self.after.then(step))
+
+    def for_points(self, points: np.ndarray) -> Chain:
+        """Without the normalisation, where the vote does not need it; else as it is (Lemma S1).
+
+        Directly before a Euclidean vote of points of length 1, ``z / ‖z‖`` and z rank the points alike. Lengths that
+        differ from 1 by rounding cost as much of the budget as so many more steps.
+        """
+        before, after = self.before, self.after
+        if not np.array_equal(after.W, np.eye(len(after.W))) or after.w0.any():
+            return self
+        squares = np.einsum("nr,nr->n", points, points)
+        unit = (points.shape[1] + 8) * UNIT_ROUNDOFF
+        apart = float(np.abs(squares - 1.0).max()) * 2.0 / unit
+        coarse = kappa(before.W.shape[0], before.W.shape[1], n_terms=before.n_terms) * before.scale**2 > _COARSE
+        if apart > _LENGTHS or coarse:
+            return self
+        more = after.n_steps + 2 + int(np.ceil(apart / 3.0))  # a step is worth three units (Lemma F2)
+        return Affine(replace(before, n_steps=before.n_steps + more))
+
+    def question(self, vote: Vote, moves: Moves) -> Problem:
+        """The vote on unit vectors."""
+        return vote(self.after, Moves())
+
+    def quick(self, problem: Problem, fast: bool) -> bool:
+        """Cones take no search."""
+        return True
+
+    def towards(self, rows: np.ndarray, shifts: np.ndarray, free: np.ndarray) -> np.ndarray:
+        """A row keeps its length, so that it lands where it should on the sphere."""
+        W = self.before.then(self.after).W
+        length = np.linalg.norm(self.before(rows), axis=1, keepdims=True)
+        moved = rows.copy()
+        moved[:, free] += product_by_rows(shifts * length, np.linalg.pinv(W[:, free]))
+        return moved
+
+    def bounds(self, problem: Problem, moves: Moves, rows: np.ndarray, codes: np.ndarray, effort: Effort) -> Bounds:
+        """Radii from distances to cones (Lemmas S2 to S4, B1); a box is ignored, which is sound."""
+        cone = Cones(self.before, moves)
+        neighbors = partial(_neighbor_radius, fast=effort.fast)
+        rule: Callable[..., float] = neighbors if isinstance(problem, NeighborProblem) else _linear_radius
+        Z, U = self.before(rows), self.image(rows)
+        size = np.linalg.norm(product_by_rows(np.abs(rows), self.before.absolute), axis=1) + self.before.scale
+        out, ways = np.zeros(len(rows)), np.full(rows.shape, np.nan)
+        with single_threaded_blas():  # small matrices
+            for t, (z, u, y) in enumerate(zip(Z, U, codes, strict=True)):
+                length = float(np.linalg.norm(z))
+                if 1e-150 < length < 1e150 and problem.vote(u[None])[0] == y:  # else a square may over- or underflow
+                    cone.at(z, length, float(size[t]))
+                    out[t] = rule(problem, self.after, cone, u, int(y))
+                    if cone.way is not None:
+                        ways[t] = moves.spread(cone.way[None], rows.shape[1])[0]
+        return Bounds(out, np.full(len(rows), np.inf), ways)
 
 
-def linearised(problem, fold: "Fold", moves: Moves, row: np.ndarray, at: np.ndarray):
-    """The vote with the normalisation replaced by its tangent at the row ``at``, and the query of ``row``.
-
-    It is used to look for witnesses. The tangent is ``ẑ + (I − ẑẑᵀ)(z' − z)/‖z‖``.
-    """
-    assert fold.after is not None
-    z = fold.before(at[None])[0]
-    length = max(float(np.linalg.norm(z)), SHORTEST)
-    across = fold.before.W - np.outer(z / length, z @ fold.before.W / length)
-    T = fold.after.W @ across / length
-    return replace(problem, T=T, absolute=np.abs(T), moves=moves), fold(at[None])[0] + T @ (row - at)
-
-
-def _linear_radius(problem: LinearProblem, after: Affine, cone: Cones, u: np.ndarray, y: int) -> float:
+def _linear_radius(problem: LinearProblem, after: AffineMap, cone: Cones, u: np.ndarray, y: int) -> float:
     """The least distance to a cone ``(w_c − w_y) · û ≥ b_y − b_c`` over the other classes c."""
     others = np.delete(np.arange(problem.n_classes), y)
     unit = kappa(problem.T.shape[0], problem.T.shape[1], problem.n_steps + 2, n_terms=problem.n_terms)
@@ -337,7 +357,9 @@ def _linear_radius(problem: LinearProblem, after: Affine, cone: Cones, u: np.nda
     return float(cone.distances(A, c, 4.0 * (sizes[others] + sizes[y]), refine=True).min())
 
 
-def _neighbor_radius(problem: NeighborProblem, after: Affine, cone: Cones, u: np.ndarray, y: int, fast: bool) -> float:
+def _neighbor_radius(
+    problem: NeighborProblem, after: AffineMap, cone: Cones, u: np.ndarray, y: int, fast: bool
+) -> float:
     """The order-statistic bound of Lemma B1, with distances to cones for distances to halfspaces.
 
     Of the points l that decide it, the cones of several targets are taken together.

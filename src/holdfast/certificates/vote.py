@@ -7,12 +7,13 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
-from holdfast.base.affine import Affine
+from holdfast.base.affine import AffineMap
 from holdfast.base.inputs import precisions, with_names
 from holdfast.base.neighbors import nearest_by_class
+from holdfast.certificates.chain import Chain
 from holdfast.certificates.columns import Encoding
 from holdfast.certificates.moves import Moves
-from holdfast.certificates.pipelines import Fold, Front
+from holdfast.certificates.pipelines import Front
 from holdfast.certificates.questions import NeighborProblem, Problem
 
 
@@ -24,7 +25,7 @@ class Voter(ABC):
     ----------
     model : estimator
         Takes the rows of the user: the object that is certified itself, not what a search or a wrapper has inside.
-    fold : Fold
+    chain : Chain
         From an input row to the space of the vote.
     classes : ndarray
         The labels that class codes stand for.
@@ -35,7 +36,7 @@ class Voter(ABC):
     """
 
     model: Any
-    fold: Fold
+    chain: Chain
     classes: np.ndarray
     n_features: int
     front: Front | None = field(default=None, kw_only=True)
@@ -49,7 +50,7 @@ class Voter(ABC):
     def columns(self) -> Encoding:
         """The columns as a threat needs to know them: with those that are encoded and read as numbers too."""
         columns = self.encoding
-        twice = frozenset(j for j in columns.categories if self.fold.before.W[:, j].any())
+        twice = frozenset(j for j in columns.categories if self.chain.reads(j))
         return replace(columns, also_numbers=twice) if twice else columns
 
     @property
@@ -67,7 +68,7 @@ class Voter(ABC):
 
     def check_rows(self, X) -> np.ndarray:
         """Rows as float64, encoded; other columns than the model's are refused as ``predict`` does."""
-        front = self.front or Front(self.model, (), replace(self.fold, encoding=self.encoding))
+        front = self.front or Front(self.model, (), self.encoding, self.chain)
         rows = front.encode(X)
         if rows.shape[1] != self.n_features:
             raise ValueError(f"X has {rows.shape[1]} features, but the model takes {self.n_features}.")
@@ -98,7 +99,7 @@ class Voter(ABC):
         return np.searchsorted(self.classes, self.model.predict(X)) == codes
 
     @abstractmethod
-    def problem(self, map_: Affine, moves: Moves) -> Problem:
+    def problem(self, map_: AffineMap, moves: Moves) -> Problem:
         """The vote, for inputs that ``map_`` takes to the space of the vote."""
 
     @abstractmethod
@@ -157,7 +158,7 @@ class NeighborVoter(Voter):
     shared: bool = True
     scale: float = 0.0
 
-    def problem(self, map_: Affine, moves: Moves) -> NeighborProblem:
+    def problem(self, map_: AffineMap, moves: Moves) -> NeighborProblem:
         """The vote, for inputs that ``map_`` takes to the points."""
         largest = float(np.abs(self.points).max(initial=0.0))
         if not (largest == 0.0 or _SMALLEST < largest < _LARGEST):
@@ -199,10 +200,10 @@ def votes_by_distance(last) -> bool:
     return isinstance(last, VotesByDistance) and getattr(type(last), "_vote", None) is type(last).predict
 
 
-def read_votes_by_distance(model, last: VotesByDistance, steps: Fold, n_features: int, reference) -> NeighborVoter:
+def read_votes_by_distance(model, last: VotesByDistance, steps: Chain, n_features: int, reference) -> NeighborVoter:
     """One of holdfast's classifiers."""
     last.validate()
     points = last.reference_ @ last.components_.T
-    chain = steps.then(Affine.step(last.components_))
+    chain = steps.then(AffineMap.step(last.components_))
     k = last.voters_per_row()
     return NeighborVoter(model, chain, last.classes_, n_features, points, last.reference_codes_, k, "nearest")

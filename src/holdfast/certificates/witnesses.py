@@ -7,14 +7,13 @@ from itertools import product
 import numpy as np
 
 from holdfast._core.order import first_change
-from holdfast.base.blocks import product_by_rows, single_threaded_blas
+from holdfast.base.blocks import single_threaded_blas
 from holdfast.base.neighbors import nearest
 from holdfast.certificates.certificate import meet
 from holdfast.certificates.engines import solve
 from holdfast.certificates.moves import Moves
 from holdfast.certificates.questions import Bounds, Budget, Effort, NeighborProblem, Problem
 from holdfast.certificates.scikit_neighbors import DistanceVoter
-from holdfast.certificates.sphere import linearised
 from holdfast.certificates.vote import NeighborVoter, Voter
 
 # Engines move a row beyond the border by more than the rounding they count; below this ratio no witness was ever seen
@@ -28,6 +27,7 @@ def is_witness(
 ) -> np.ndarray:
     """True for each moved row that keeps all limits and at which the model's own predict gives another answer."""
     out = moves.allows(moved, rows)
+    out[out] = voter.chain.defined(moved[out])
     out[out] = answer_changes(voter, rows[out], moved[out], codes[out], problem)
     return out
 
@@ -59,8 +59,8 @@ def answer_changes(
     changed = answers != codes
     if not changed.any():
         return changed
-    distance = voter.fold.ways(rows, moved)
-    unsure = np.flatnonzero(changed & (voter.fold.sizes(moved) > _VISIBLE * distance))
+    distance = voter.chain.shift(rows, moved)
+    unsure = np.flatnonzero(changed & (voter.chain.magnitude(moved) > _VISIBLE * distance))
     if unsure.size and problem is not None:
         unsure = unsure[~_rounding_safe(voter, problem, moved[unsure], answers[unsure])]
     for row in unsure:
@@ -71,9 +71,9 @@ def answer_changes(
 def _rounding_safe(voter: Voter, problem: Problem, rows: np.ndarray, codes: np.ndarray) -> np.ndarray:
     """True for each row whose answer no rounding of the model changes: its certified radius is above 0 (Lemma F2)."""
     unlimited = not (problem.moves.confined or problem.moves.frozen is not None)  # a limit could be why nothing changes
-    if not (unlimited and voter.fold.affine and isinstance(problem, NeighborProblem)):
+    if not (unlimited and voter.chain.affine_map is not None and isinstance(problem, NeighborProblem)):
         return np.zeros(len(rows), dtype=bool)
-    bounds = solve(problem, voter.fold(rows), codes, rows, fast=True, budget=Budget(), n_jobs=1, memory=_MEMORY)
+    bounds = solve(problem, voter.chain.image(rows), codes, rows, fast=True, budget=Budget(), n_jobs=1, memory=_MEMORY)
     return bounds.lower > 0
 
 
@@ -154,7 +154,7 @@ def walk(
     """
     m, k = len(rows), voter.n_neighbors
     count = min(max(_NEAR, 8 * k), len(voter.points))
-    U, *E = (voter.fold(np.where(np.isfinite(place), place, rows)) for place in (rows, *ends))
+    U, *E = (voter.chain.image(np.where(np.isfinite(place), place, rows)) for place in (rows, *ends))
     near = nearest(voter.points, np.vstack([U, *E]), count, n_jobs)  # one pass over the points for all
     changes = []
     for number, end in enumerate(ends, start=1):
@@ -184,7 +184,6 @@ _PUSHES = (0.0, 1e-9, 1e-7, 1e-5, 1e-3)  # a hair beyond the boundary, if need b
 _ROUNDINGS = ("nearest", "outward", "inward")  # of features that are whole numbers, one after the other
 _STRETCHES = (1.2, 3.0)  # multiples of a move at which an endpoint is put, beyond the boundary
 _FAR_STRETCH = 10.0  # one more multiple, where an engine's move is only an estimate
-_TANGENTS = 3  # tangents of a normalisation, each taken where the move by the last one leads
 _TANGENT_SHARE = 10  # the share of the budget that the move by one tangent may take, one part in so many
 _FRACTIONS = (1.0, 0.6)  # of the size of a verdict: the two points tried on each segment
 
@@ -264,10 +263,11 @@ def _endpoints(
 ) -> list[np.ndarray]:
     """Rows to walk to, a few for each row: near opponents, and beyond the moves ``delta`` where these are estimates."""
     ends = list(_opponents_in_input(voter, moves, rows, codes, effort.n_jobs))
-    if not voter.fold.affine or isinstance(voter, DistanceVoter):
+    if voter.chain.affine_map is None or isinstance(voter, DistanceVoter):
         ends += [moves.enforce(rows + stretch * delta, rows) for stretch in (*_STRETCHES, _FAR_STRETCH)]
-    if voter.fold.after is not None:
-        ends += _beyond_tangent_moves(voter, problem, moves, rows, codes, effort)
+    ends += _beyond_tangent_moves(voter, problem, moves, rows, codes, effort)
+    for end in ends:
+        end[~voter.chain.defined(end)] = np.nan
     return ends
 
 
@@ -275,18 +275,9 @@ def _opponents_in_input(
     voter: Voter, moves: Moves, rows: np.ndarray, codes: np.ndarray, n_jobs: int | None
 ) -> Iterator[np.ndarray]:
     """Inputs near which another class should win: the shortest moves of the free features to the opponents' places."""
-    fold = voter.fold
-    if voter.encoding.warps:  # monotone maps have no affine inverse: only the engine's moves give endpoints
-        return
-    queries = fold(rows)
-    map_ = fold.before if fold.after is None else fold.before.then(fold.after)
-    free = moves.free(rows.shape[1])
-    to_input = np.linalg.pinv(map_.W[:, free])
-    # Before a normalisation a row keeps its length, so that it lands where it should on the sphere.
-    length = 1.0 if fold.after is None else np.linalg.norm(fold.before(rows), axis=1, keepdims=True)
+    queries, free = voter.chain.image(rows), moves.free(rows.shape[1])
     for place in voter.opponents(queries, codes, n_jobs):
-        moved = rows.copy()
-        moved[:, free] += product_by_rows((place - queries) * length, to_input)
+        moved = voter.chain.towards(rows, place - queries, free)
         moved[~np.isfinite(place).all(axis=1)] = np.nan
         yield moves.enforce(moved, rows)
 
@@ -294,19 +285,23 @@ def _opponents_in_input(
 def _beyond_tangent_moves(
     voter: Voter, problem: Problem, moves: Moves, rows: np.ndarray, codes: np.ndarray, effort: Effort
 ) -> list[np.ndarray]:
-    """Endpoints through a normalisation: beyond the shortest moves by its tangent, at the row and where they lead."""
+    """Endpoints beyond the shortest moves by tangents of the chain, at the row and where the moves lead."""
     ends, budget = [], replace(effort.budget, work=effort.budget.work // _TANGENT_SHARE, spent=None, ended=None)
     at = rows.copy()
-    for _ in range(_TANGENTS):
+    for _ in range(voter.chain.tangents):
         delta = np.full(rows.shape, np.nan)
         with single_threaded_blas():
             for t, y in enumerate(codes):
-                near, query = linearised(problem, voter.fold, moves, rows[t], at[t])
+                map_ = voter.chain.near(at[t])
+                near = replace(problem, T=map_.W, absolute=map_.absolute, moves=moves)  # type: ignore[type-var]
+                query = voter.chain.image(at[t][None])[0] + map_.W @ (rows[t] - at[t])
                 delta[t] = solve(
                     near, query[None], y[None], rows[t][None], fast=False, budget=budget, n_jobs=1, memory=effort.memory
                 ).delta[0]
         ends += [moves.enforce(rows + stretch * delta, rows) for stretch in _STRETCHES]
-        at = np.where(np.isfinite(delta), moves.enforce(rows + delta, rows), at)
+        moved = moves.enforce(rows + delta, rows)
+        moved[~np.isfinite(delta).all(axis=1)] = np.nan
+        at = np.where(voter.chain.defined(moved)[:, None] & np.isfinite(moved), moved, at)
     return ends
 
 
@@ -323,7 +318,7 @@ def _walk_to(
     """Witnesses on the segments from rows to ``ends``, each checked; NaN where there is none."""
     simple = moves.integer is None and moves.relations is None
     slow_predict = many_points or not voter.encoding.keeps_rows
-    if slow_predict and simple and voter.fold.affine and isinstance(voter, NeighborVoter):
+    if slow_predict and simple and voter.chain.affine_map is not None and isinstance(voter, NeighborVoter):
         walked = walk(voter, rows, codes, ends, moves.lengths, effort.n_jobs)
     elif effort.budget.at is not None:
         walked = _within(voter, problem, moves, rows, codes, ends, effort.budget.at)
@@ -356,6 +351,7 @@ def _within(voter: Voter, problem: Problem, moves: Moves, rows, codes, ends, at:
 def _steering_predict(voter: Voter, problem: Problem) -> Callable[[np.ndarray], np.ndarray]:
     """Predictions that steer a walk, whose result is checked later.
 
-    The model's own where rows are encoded as they are; else, as decoding makes ``predict`` slow, the folded vote.
+    The model's own where they are quick and never raise; else the vote.
     """
-    return voter.predict if voter.encoding.keeps_rows else lambda moved: problem.vote(voter.fold(moved))
+    plain = voter.encoding.keeps_rows and voter.chain.defined_everywhere
+    return voter.predict if plain else lambda moved: problem.vote(voter.chain.image(moved))

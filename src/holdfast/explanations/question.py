@@ -7,6 +7,7 @@ import numpy as np
 from sklearn.neighbors import NearestNeighbors
 from sklearn.utils import check_array
 
+from holdfast.base.affine import AffineMap
 from holdfast.base.blocks import single_threaded_blas
 from holdfast.certificates.bracket import Bracket, Effort
 from holdfast.certificates.columns import Encoding
@@ -63,7 +64,7 @@ def near_data(voter: Voter, moves: Moves, rows: np.ndarray) -> NearData:
     by_distance = isinstance(voter, NeighborVoter)
 
     def place(points: np.ndarray) -> np.ndarray:
-        return voter.fold(points) if by_distance else points / unit
+        return voter.chain.image(points) if by_distance else points / unit
 
     places = place(rows)
     search = NearestNeighbors(n_neighbors=min(2, len(places))).fit(places)
@@ -184,8 +185,8 @@ class Question:
         everyone = np.arange(len(points))
         good = right(self.voter.predict(points), everyone)
         # A matrix product may round a row alone in another way: asked where rounding can be seen at all.
-        way = np.linalg.norm(self.voter.fold(points) - self.voter.fold(rows), axis=1)
-        near_boundary = self.voter.fold.sizes(points) > _VISIBLE * way
+        way = np.linalg.norm(self.voter.chain.image(points) - self.voter.chain.image(rows), axis=1)
+        near_boundary = self.voter.chain.magnitude(points) > _VISIBLE * way
         for t in np.flatnonzero(good & near_boundary):
             good[t] = right(self.voter.predict(points[t : t + 1]), [t])[0]
         return good
@@ -222,20 +223,21 @@ def in_cell(question: Question, rows: np.ndarray, around: np.ndarray, aims: np.n
     """
     voter = question.voter
     out = np.full(rows.shape, np.nan)
-    if not isinstance(voter, NeighborVoter) or not voter.fold.affine:
+    map_ = voter.chain.affine_map
+    if not isinstance(voter, NeighborVoter) or map_ is None:
         return out
     there = np.flatnonzero(np.isfinite(around).all(axis=1))
     if not there.size:
         return out
     moves = question.moves
-    columns = moves.in_units(voter.fold.before.W)
-    queries, centres = voter.fold(rows[there]), voter.fold(around[there])
+    columns = moves.in_units(map_.W)
+    queries, centres = map_(rows[there]), map_(around[there])
     down, up = moves.room(rows[there])
     for t, row in enumerate(there):
         members, outside = _members(voter, centres[t], int(aims[row]))
         if members.size:
             extra = moves.relation_halfspaces(rows[row])
-            move = _program(question, columns, queries[t], members, outside, down[t], up[t], extra)
+            move = _program(question, map_, columns, queries[t], members, outside, down[t], up[t], extra)
             if move is not None:
                 out[row] = rows[row] + moves.spread(move[None], rows.shape[1])[0]
     return out
@@ -253,7 +255,7 @@ def _members(voter: NeighborVoter, centre: np.ndarray, aim: int) -> tuple[np.nda
     return members[:s], others[voter.n_neighbors - s :][:_REACH]
 
 
-def _program(question: Question, columns, u, members, outside, down, up, extra) -> np.ndarray | None:
+def _program(question: Question, map_: AffineMap, columns, u, members, outside, down, up, extra) -> np.ndarray | None:
     """The shortest move in units, with the rows that matter."""
     points = question.voter.points  # type: ignore[attr-defined]
     norm = question.moves.free_norm
@@ -263,7 +265,7 @@ def _program(question: Question, columns, u, members, outside, down, up, extra) 
         near, far = points[np.repeat(members, len(chosen))], points[np.tile(outside[chosen], len(members))]
         A = (near - far) @ columns  # Lemma R1
         level = 0.5 * np.einsum("nr,nr->n", near - far, near + far - 2.0 * u)
-        held = question.held((near - far) @ question.voter.fold.before.W) if question.slack else 0.0
+        held = question.held((near - far) @ map_.W) if question.slack else 0.0
         return A, level + (1 + _PAST_THE_EDGE) * held + _PAST_THE_EDGE * np.abs(level)
 
     A_all, b_all = rows_of(np.arange(len(outside)))
@@ -296,9 +298,11 @@ def largest_score(question: Question, rows: np.ndarray, target: int) -> tuple[np
     """
     voter = question.voter
     assert isinstance(voter, LinearVoter)
-    problem, alpha, beta = voter.problem(voter.fold.before, question.moves).to_sound_range()
+    map_ = voter.chain.affine_map
+    assert map_ is not None
+    problem, alpha, beta = voter.problem(map_, question.moves).to_sound_range()
     assert isinstance(problem, LinearProblem)
-    queries, moves = alpha * voter.fold(rows), problem.moves
+    queries, moves = alpha * voter.chain.image(rows), problem.moves
     norm, columns = moves.free_norm, moves.in_units(problem.T)
     error, rate = score_rounding(problem, rows, len(rows))
     down, up = moves.room(rows)
@@ -380,10 +384,10 @@ class WithoutMajority:
     def __init__(self, question: Question, rows: np.ndarray, target: int):
         voter = question.voter
         assert isinstance(voter, NeighborVoter)
-        problem = voter.problem(voter.fold.before, question.moves.relaxed())
+        problem = voter.chain.question(voter.problem, question.moves)
         assert isinstance(problem, NeighborProblem)
         self.problem = replace(problem, goal=target, goal_votes=problem.n_neighbors // 2)
-        self.question, self.rows, self.queries = question, rows, voter.fold(rows)
+        self.question, self.rows, self.queries = question, rows, voter.chain.image(rows)
         self.others = [c for c in np.unique(problem.labels).tolist() if c != target]
 
     def bound(self, row: int, code: int, seen: np.ndarray, size: float) -> tuple[float, np.ndarray]:
@@ -423,7 +427,7 @@ class WithoutMajority:
         """Classes to put in the place of y, the prediction first."""
         if not np.isfinite(seen).all():
             return [code]
-        place, points, labels = self.question.voter.fold(seen[None]), self.problem.points, self.problem.labels
+        place, points, labels = self.question.voter.chain.image(seen[None]), self.problem.points, self.problem.labels
         way = ((points - place) ** 2).sum(axis=1)
         others = [c for c in self.others if c != code]
         return [code, *sorted(others, key=lambda c: way[labels == c].min())][:_CLASSES]

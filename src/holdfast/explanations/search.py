@@ -48,18 +48,19 @@ def places(
                 # Where frozen features stay, the nearest of the data is not the data any more: by the size of the move.
                 order = np.argsort((((moved - rows[t]) / unit) ** 2).sum(axis=1), kind="stable")[:count]
                 inputs[: order.size, t] = moved[order]
-        elif isinstance(voter, NeighborVoter) and voter.fold.affine:
+        elif isinstance(voter, NeighborVoter) and voter.chain.affine_map is not None:
             _map_back(question, rows, at, voter.points[voter.codes == aim], inputs)
     yield from inputs
 
 
 def _map_back(question: Question, rows: np.ndarray, at: np.ndarray, points: np.ndarray, inputs: np.ndarray) -> None:
-    """Fill the array ``inputs`` with those that the fold takes to the nearest of the points."""
-    moves, fold = question.moves, question.voter.fold
+    """Fill the array ``inputs`` with those that the chain takes to the nearest of the points."""
+    moves, map_ = question.moves, question.voter.chain.affine_map
+    assert map_ is not None
     free = moves.free(rows.shape[1])
-    back = np.linalg.pinv(fold.before.W[:, free])
+    back = np.linalg.pinv(map_.W[:, free])
     for t in at:
-        query = fold(rows[t : t + 1])
+        query = map_(rows[t : t + 1])
         order = np.argsort(((points - query) ** 2).sum(axis=1), kind="stable")[: len(inputs)]
         moved = np.repeat(rows[t : t + 1], order.size, axis=0)
         moved[:, free] += (points[order] - query) @ back.T
@@ -303,7 +304,7 @@ def _linear(answers: Answers) -> None:
     """Linear models behind affine steps, where several classes or a slack make one polyhedron for each class."""
     question = answers.question
     voter = question.voter
-    if not isinstance(voter, LinearVoter) or not voter.fold.affine:
+    if not isinstance(voter, LinearVoter) or voter.chain.affine_map is None:
         return
     if question.slack == 0 and len(voter.classes) == 2:
         return  # the certificate has said it all
@@ -338,7 +339,7 @@ def _one_class(answers: Answers, start: np.ndarray) -> None:
         majority = with_majority(question, answers.rows[at], int(target))
         answers.offer(at, majority.adversarial)
         start[at] = np.where(np.isfinite(majority.adversarial), majority.adversarial, start[at])
-        if not voter.fold.affine:
+        if voter.chain.affine_map is None:
             continue
         minority = WithoutMajority(question, answers.rows[at], int(target))
         for t, row in enumerate(at):
@@ -381,11 +382,11 @@ def _aims(question: Question, rows, codes, targets, start) -> np.ndarray:
         aims[there] = voter.predict(start[there])
     for t in np.flatnonzero(anyone & ~np.isfinite(start).all(axis=1)):
         if isinstance(voter, NeighborVoter | DistanceVoter):
-            distance = ((voter.points - voter.fold(rows[t : t + 1])) ** 2).sum(axis=1)
+            distance = ((voter.points - voter.chain.image(rows[t : t + 1])) ** 2).sum(axis=1)
             distance[voter.codes == codes[t]] = np.inf
             aims[t] = voter.codes[np.argmin(distance)]
         else:
-            score = voter.fold(rows[t : t + 1])[0]
+            score = voter.chain.image(rows[t : t + 1])[0]
             score[codes[t]] = -np.inf
             aims[t] = int(np.argmax(score))
     return aims

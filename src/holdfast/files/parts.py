@@ -43,7 +43,7 @@ from holdfast.base.inputs import (
     with_names,
 )
 from holdfast.certificates.columns import as_column, as_rows, key
-from holdfast.certificates.pipelines import column_numbers, fold
+from holdfast.certificates.pipelines import chain_of, column_numbers
 from holdfast.datasets.columns import Reading, day_as_date
 from holdfast.datasets.encoder import TableEncoder
 from holdfast.files.archive import ModelFileError
@@ -466,8 +466,7 @@ def _sample_row(steps: list[BaseEstimator]):
     """A row that the steps should take."""
     step = steps[0]
     if isinstance(step, _TABLES):
-        encoding = fold(steps[:-1], step.n_features_in_, getattr(step, "feature_names_in_", None)).encoding
-        assert encoding is not None
+        encoding, _ = chain_of(steps[:-1], step.n_features_in_, getattr(step, "feature_names_in_", None))
         row = np.zeros((1, encoding.size))
         row[0, [at[0] for at in encoding.indicators.values()]] = 1.0
         return encoding.decode(row)

@@ -280,7 +280,7 @@ def _problem(classifier, scored: ScoredRows) -> NeighborProblem | None:
     limited = moves.confined or moves.relations is not None or moves.integer is not None
     if limited or moves.categories is not None or moves.attacked is not None:
         return None
-    problem = voter.problem(voter.fold.before, moves)
+    problem = voter.chain.question(voter.problem, moves)
     assert isinstance(problem, NeighborProblem)
     return problem
 

@@ -152,7 +152,7 @@ def test_certificates_of_a_large_reference_are_sound_and_exact():
     model = CertifiedKNeighborsClassifier(n_neighbors=1).fit(X, y)
     certificate = certify(model, x, memory=8.0)
     voter = voter_for(model)
-    problem = voter.problem(voter.fold.before, Moves())
+    problem = voter.chain.question(voter.problem, Moves())
     everything = exact_1nn(problem, x, np.searchsorted(model.classes_, model.predict(x)), inputs=x)
     np.testing.assert_allclose(certificate.radius, everything.lower, rtol=1e-6)
     assert certificate.exact.all()

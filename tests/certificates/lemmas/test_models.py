@@ -55,6 +55,6 @@ def test_x0_predict_is_the_vote_after_the_chain(steps, wrapper, last):
     model = WRAPPERS[wrapper](Pipeline([*parts, ("vote", last)]))
     voter = voter_for(model)
     rows = voter.check_rows(ROWS)
-    problem = voter.problem(voter.fold.last, Moves())
-    np.testing.assert_array_equal(voter.classes[problem.vote(voter.fold(rows))], model.predict(ROWS))
+    problem = voter.chain.question(voter.problem, Moves())
+    np.testing.assert_array_equal(voter.classes[problem.vote(voter.chain.image(rows))], model.predict(ROWS))
     np.testing.assert_array_equal(voter.predict(rows), np.searchsorted(voter.classes, model.predict(ROWS)))

@@ -14,10 +14,11 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import Normalizer, StandardScaler
 
 from holdfast import CertifiedKNeighborsClassifier, FixedMetric, certify
-from holdfast.base.affine import Affine
+from holdfast.base.affine import AffineMap
 from holdfast.certificates import Moves
+from holdfast.certificates.chain import Affine
 from holdfast.certificates.readers import voter_for
-from holdfast.certificates.sphere import Cones, JointCones
+from holdfast.certificates.sphere import Cones, JointCones, OnSphere
 from tests.sizes import FULL
 
 numbers = st.lists(st.floats(-5, 5), min_size=3, max_size=3).map(np.array)
@@ -42,14 +43,14 @@ def test_s1_the_certificate_is_exact(k):
     X, y = rng.normal(size=(60, 4)) * [1, 2, 3, 50], rng.integers(2, size=60)
     model = make_pipeline(StandardScaler(), Normalizer(), KNeighborsClassifier(k)).fit(X, y)
     certificate = certify(model, X[:10] * 1.1, n_jobs=1)
-    assert voter_for(model).fold.after is None
+    assert isinstance(voter_for(model).chain, Affine)
     assert certificate.exact.all()
 
 
 def test_s1_a_voter_without_length_keeps_the_normalisation():
     X = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 2.0]])
     model = make_pipeline(Normalizer(), KNeighborsClassifier(1)).fit(X, [0, 1, 1])
-    assert voter_for(model).fold.after is not None
+    assert isinstance(voter_for(model).chain, OnSphere)
     certificate = certify(model, [[0.3, 0.4]], n_jobs=1)
     assert certificate.prediction[0] == 1
     assert certificate.radius[0] <= certificate.upper[0]
@@ -78,7 +79,7 @@ def test_s2_and_s3_distances_to_cones(sign):
         c = sign * rng.uniform(0.1, 0.9) * np.linalg.norm(a)
         if c * np.linalg.norm(z) - a @ z <= 0.05:
             continue
-        cone = Cones(Affine.step(W), Moves()).at(z, float(np.linalg.norm(z)), 1.0)
+        cone = Cones(AffineMap.step(W), Moves()).at(z, float(np.linalg.norm(z)), 1.0)
         bound = float(cone.distances(a[None], np.array([c]), np.zeros(1), True)[0])
         truth = least_move(a, c, z, W)
         assert bound <= truth * (1 + 1e-5)
@@ -97,7 +98,7 @@ def test_s4_levels_near_zero_keep_no_more_than_their_digits(c):
         a *= -np.sign(a @ z)
         if a @ z >= c * np.linalg.norm(z):
             continue
-        cone = Cones(Affine.step(W), Moves()).at(z, float(np.linalg.norm(z)), 1.0)
+        cone = Cones(AffineMap.step(W), Moves()).at(z, float(np.linalg.norm(z)), 1.0)
         found = cone.distances(a[None], np.array([c]), np.zeros(1), True)[0]
         # To the halfspace a · z' ≥ 0, which lies within the cone.
         halfspace = -(a @ z) / np.linalg.norm(a @ W)
@@ -113,7 +114,7 @@ def test_s4_all_cones_and_all_but_one():
         W, z = rng.normal(size=(3, 3)) * 0.5, np.array([2.0, 0.0, 0.0]) + 0.3 * rng.normal(size=3)
         A = rng.normal(size=(3, 3)) - 1.5 * z
         c = rng.uniform(-0.5, 0.3, 3) * np.linalg.norm(A, axis=1)
-        cone = Cones(Affine.step(W), Moves()).at(z, float(np.linalg.norm(z)), 1.0)
+        cone = Cones(AffineMap.step(W), Moves()).at(z, float(np.linalg.norm(z)), 1.0)
         alone = cone.distances(A, c, np.zeros(3), True)
         every, but_one = JointCones(cone, 0.0).orders(A, c, 2)
         steps = rng.normal(size=(20_000, 3))

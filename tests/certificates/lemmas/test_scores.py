@@ -75,7 +75,7 @@ def test_f5_an_svc_adds_up_its_support_vectors_one_by_one():
     vectors = len(model.support_vectors_)
     assert vectors > 1_000
     voter = voter_for(model)
-    problem = voter.problem(voter.fold.last, Moves())
+    problem = voter.chain.question(voter.problem, Moves())
     assert problem.n_terms == vectors + 1
     x = np.array([[0.3]])
     terms = (np.abs(model.dual_coef_) @ np.abs(model.support_vectors_ @ x.T)).item()

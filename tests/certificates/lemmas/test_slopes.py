@@ -16,7 +16,7 @@ from sklearn.preprocessing import (
     QuantileTransformer,
 )
 
-from holdfast.certificates.maps import FUNCTIONS, MONOTONE, Monotone, _trusted
+from holdfast.certificates.maps import FUNCTIONS, MONOTONE, ColumnMap, _trusted
 
 WINE = load_wine().data[:, :4]
 PLACES = {
@@ -32,7 +32,7 @@ def column(place: str) -> np.ndarray:
     return (WINE - WINE.mean(axis=0)) / WINE.std(axis=0) * scale + shift
 
 
-def maps(step, width: int) -> list[Monotone]:
+def maps(step, width: int) -> list[ColumnMap]:
     return _trusted([MONOTONE[type(step)](step, i, width) for i in range(width)])
 
 

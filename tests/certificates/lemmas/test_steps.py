@@ -21,7 +21,7 @@ from sklearn.preprocessing import (
 from holdfast import Threat, certify
 from holdfast.certificates.columns import Encoding
 from holdfast.certificates.maps import MONOTONE
-from holdfast.certificates.pipelines import fold
+from holdfast.certificates.pipelines import chain_of
 from tests.sizes import every_pair
 
 WORDS = np.array([["a", "x"], ["b", "y"], ["c", "x"], ["a", "z"], ["a", "x"]], dtype=object)
@@ -38,12 +38,12 @@ ENCODERS = [
 @pytest.mark.parametrize("encoder", ENCODERS, ids=str)
 def test_c1_an_encoder_is_a_sum_over_indicators(encoder):
     encoder.fit(WORDS)
-    chain = fold([encoder], 2)
+    encoding, chain = chain_of([encoder], 2)
     rows = np.array([[a, b] for a in "abc" for b in "xyz"], dtype=object)
     if encoder.handle_unknown != "error":
         rows = np.vstack([rows, [["new", "x"], ["a", None]]])
     out = encoder.transform(rows)
-    np.testing.assert_array_equal(out.toarray() if hasattr(out, "toarray") else out, chain(chain.encoding.encode(rows)))
+    np.testing.assert_array_equal(out.toarray() if hasattr(out, "toarray") else out, chain.image(encoding.encode(rows)))
 
 
 @pytest.mark.parametrize("strategy", ["mean", "median", "most_frequent", "constant"])
@@ -54,8 +54,8 @@ def test_c2_an_imputer_is_affine_in_values_and_gaps(strategy, first):
     X[::4, 0] = X[1::5, 2] = np.nan
     steps = [SimpleImputer(strategy=strategy, add_indicator=True), StandardScaler()]
     pipeline = make_pipeline(*(steps if first else steps[::-1])).fit(X)
-    chain = fold([pipeline], 3)
-    np.testing.assert_allclose(chain(chain.encoding.encode(X)), pipeline.transform(X), rtol=1e-12, atol=1e-12)
+    encoding, chain = chain_of([pipeline], 3)
+    np.testing.assert_allclose(chain.image(encoding.encode(X)), pipeline.transform(X), rtol=1e-12, atol=1e-12)
 
 
 def test_c2_a_filled_number_stands_still():

@@ -46,12 +46,15 @@ from sklearn.svm import SVC, LinearSVC
 
 from holdfast import CertifiedKNeighborsClassifier, CertifiedPrototypeClassifier, FixedMetric, Threat, counterfactuals
 from holdfast.base.affine import READERS as AFFINE
+from holdfast.certificates.chain import Chain
 from holdfast.certificates.columns import Encoding
 from holdfast.certificates.maps import FUNCTIONS, MONOTONE, Threshold
+from holdfast.certificates.monotone import Monotone
 from holdfast.certificates.pipelines import READERS as STEPS
-from holdfast.certificates.pipelines import Fold
 from holdfast.certificates.readers import LINEAR, voter_for
 from holdfast.certificates.readers import READERS as VOTES
+from holdfast.certificates.sphere import OnSphere
+from holdfast.certificates.vote import Voter
 from tests.sizes import FULL
 
 WORDS = ("p", "q", "r")
@@ -266,18 +269,26 @@ def asked(kind: str, group: str, question: int) -> bool:
     return (place + question) % 2 == 0 or (kind == "monotone" and "scores" in group)
 
 
-def kind_of(fold: Fold) -> str:
-    """What kind of fold a chain is, as the code has it."""
-    encoding = fold.encoding
-    assert [field.name for field in fields(Fold)] == ["before", "after", "encoding"], "a fold has a new part"
+def kind_of(voter: Voter) -> str:
+    """What lies before a vote, as the code has it."""
+    encoding = voter.encoding
+    assert {kind.__name__ for kind in Chain.__subclasses__()} == {"Affine", "OnSphere", "Monotone"}, "a new chain"
     assert [field.name for field in fields(Encoding)] == [
-        "n_columns", "names", "categories", "gaps", "warps", "read", "unseen", "filled", "refused",
-    ]  # fmt: skip
+        "n_columns",
+        "names",
+        "categories",
+        "gaps",
+        "read",
+        "unseen",
+        "filled",
+        "refused",
+        "also_numbers",
+    ]
     parts = {
         "words": bool(encoding.categories),
         "gaps": bool(encoding.gaps),
-        "monotone": bool(encoding.warps),
-        "normalizer": fold.after is not None,
+        "monotone": isinstance(voter.chain, Monotone),
+        "normalizer": isinstance(voter.chain, OnSphere),
     }
     return next((name for name, there in parts.items() if there), "affine")
 
@@ -291,7 +302,8 @@ def missing_kinds() -> list[str]:
             inner = list(_inside(model))
             steps |= {type(step) for step in inner}
             functions |= {step.func for step in inner if isinstance(step, FunctionTransformer)}
-            maps |= {type(warp.map.step) for warp in voter_for(model).encoding.warps}
+            chained = voter_for(model).chain
+            maps |= {type(warp.map.step) for warp in chained.warps} if isinstance(chained, Monotone) else set()
     for rules in RULES.values():
         last += [make() for make in rules.values()]
     fitted = [model[-1] for model in (model_of("affine", "nothing", g, r) for g, rules in RULES.items() for r in rules)]
