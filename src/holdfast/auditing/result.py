@@ -33,7 +33,7 @@ from holdfast.auditing.sections import (
     errors_at,
     extent,
     feature_moves,
-    median,
+    lower_median,
     metrics_and_margins,
     radius_grid,
     radius_histograms,
@@ -196,8 +196,7 @@ class AuditResult:
         """Scores and median radius by model, and the same of the most frequent answer, as ``"majority"``."""
         scores_by_model = self.scores()
         for which, certificate in self.certificates.items():
-            middle = median(certificate.radius)
-            scores_by_model[which]["median_radius"] = float("inf") if middle is None else middle
+            scores_by_model[which]["median_radius"] = lower_median(certificate.radius)
         scores_by_model["majority"] = {**majority_scores(self.y_train, self.y_test), "median_radius": float("inf")}
         return scores_by_model
 

@@ -108,9 +108,14 @@ def falls(bound: np.ndarray, right: np.ndarray, early: bool) -> dict:
     }
 
 
+def lower_median(values: np.ndarray) -> float:
+    """The lower one of the two in the middle, infinite values included; infinite if there are no values."""
+    return float(np.sort(values)[(values.size - 1) // 2]) if values.size else float("inf")
+
+
 def median(values: np.ndarray) -> float | None:
-    """The lower median, infinite values included; None if it is infinite, or there are no values."""
-    return significant(np.sort(values)[(values.size - 1) // 2]) if values.size else None
+    """The lower median, as a report shows it; None if it is infinite."""
+    return significant(lower_median(values))
 
 
 def radius_histograms(certificates: dict, right: dict, top: float) -> dict:
