@@ -116,7 +116,7 @@ class Double(TransformerMixin, BaseEstimator):
 
 def test_an_affine_step(monkeypatch):
     monkeypatch.setitem(
-        affine.READERS, Double, lambda step, n_in: affine.Affine.step(2.0 * np.eye(n_in), np.zeros(n_in))
+        affine.READERS, Double, lambda step, n_in: affine.AffineMap.step(2.0 * np.eye(n_in), np.zeros(n_in))
     )
     model = make_pipeline(Double(), NearestCentroid()).fit(X, y)
     test_readers.test_the_certificate_holds(model, (X, y), 2)
@@ -128,7 +128,7 @@ def test_an_affine_step_in_a_model_file(monkeypatch, tmp_path):
     monkeypatch.setitem(parts.ATTRIBUTES, Double, {})
     monkeypatch.setattr(parts, "CHECKS", [*parts.CHECKS, (Double, parts.check_attributes)])
     monkeypatch.setitem(
-        affine.READERS, Double, lambda step, n_in: affine.Affine.step(2.0 * np.eye(n_in), np.zeros(n_in))
+        affine.READERS, Double, lambda step, n_in: affine.AffineMap.step(2.0 * np.eye(n_in), np.zeros(n_in))
     )
     model = make_pipeline(Double(), LogisticRegression(max_iter=1000)).fit(X, y)
     again = holdfast.load(holdfast.save(model, tmp_path / "double.holdfast"))
@@ -146,7 +146,7 @@ def test_a_monotone_step(monkeypatch):
     def read(step, i, width):
         slope = lambda low, high: 3.0 * max(low**2, high**2) * (1 + 1e-9)  # noqa: E731
         error = lambda low, high: 1e-15 * max(abs(low), abs(high)) ** 3  # noqa: E731
-        return maps.Monotone(step, i, width, slope, error, np.linspace(-9.0, 9.0, 19))
+        return maps.ColumnMap(step, i, width, slope, error, np.linspace(-9.0, 9.0, 19))
 
     monkeypatch.setitem(maps.MONOTONE, Cube, read)
     model = make_pipeline(Cube(), LogisticRegression(max_iter=5000, C=0.1)).fit(X / 4, y)

@@ -110,15 +110,16 @@ holdfast.base.blocks: n_threads
 holdfast.base.disk: fcntl written_atomically
 holdfast.base.inputs: as_pandas check_count check_number class_codes with_names
 holdfast.base.neighbors: nearest
-holdfast.base.text: json_text json_value number percent printable short_name significant
-holdfast.certificates.api: Attack DEFAULT_BUDGET
+holdfast.base.text: json_text json_value listed number percent printable short_name significant
+holdfast.certificates.api: DEFAULT_BUDGET
+holdfast.certificates.binding: Names
 holdfast.certificates.columns: Encoding as_column key numeric unknown
 holdfast.certificates.norms: as_norm
-holdfast.certificates.pipelines: fold
+holdfast.certificates.pipelines: chain_of
 holdfast.certificates.readers: inner_model
-holdfast.certificates.threat: by_name checked_threat table_columns
-holdfast.certificates.threat_names: Columns deviations stored_rows
+holdfast.certificates.threat: checked_threat
 holdfast.certificates.threat_text: TRAINING sentences
+holdfast.certificates.training: deviations stored_rows
 holdfast.certificates.vote: NeighborVoter
 holdfast.datasets.checks: Finding MIN_ROWS_PER_CLASS Repairs all_flags check_dataset describe refuse_fatal repair
 holdfast.datasets.columns: MISSING UnknownValues count_rows day_as_date describe_all finite_numbers unknown_categories words_of
