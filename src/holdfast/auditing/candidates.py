@@ -189,7 +189,7 @@ _MAX_ITER = 2000  # of logistic regression on standardised rows
 
 
 @dataclass(frozen=True, eq=False)
-class Training:
+class TrainingTask:
     """The rows and settings that every candidate is trained with.
 
     Attributes
@@ -245,36 +245,36 @@ class Candidate:
     about : str
         One sentence that explains it.
     fit : callable
-        ``Training -> Fitted``.
+        ``TrainingTask -> Fitted``.
     """
 
     key: str
     method: str
     about: str
-    fit: Callable[[Training], Fitted]
+    fit: Callable[[TrainingTask], Fitted]
 
 
-def _plain_neighbors(training: Training) -> Fitted:
+def _plain_neighbors(training: TrainingTask) -> Fitted:
     classifier = CertifiedKNeighborsClassifier(None, training.n_neighbors, training.n_jobs)
     return _fit(training, "knn", classifier)
 
 
-def _logistic(training: Training) -> Fitted:
+def _logistic(training: TrainingTask) -> Fitted:
     return _fit(training, "logistic", LogisticRegression(max_iter=_MAX_ITER))
 
 
-def _lmnn(training: Training) -> Fitted:
+def _lmnn(training: TrainingTask) -> Fitted:
     return _tuned(training, False, [PlainLMNN(training.n_neighbors)], "Tuning LMNN")
 
 
-def _chosen(training: Training) -> Fitted:
+def _chosen(training: TrainingTask) -> Fitted:
     fitted = _tuned(training, True, None, "Choosing a model")
     if "family" not in fitted.settings:  # not tuned
         return fitted
     return replace(fitted, method=f"{label(fitted.settings)} (chosen)")
 
 
-def _tuned(training: Training, robust: bool, families, stage: str) -> Fitted:
+def _tuned(training: TrainingTask, robust: bool, families, stage: str) -> Fitted:
     t = training
     if t.tune == "none":
         classifier, settings = untuned(robust, t.radius, t.n_neighbors)
@@ -295,7 +295,7 @@ def _tuned(training: Training, robust: bool, families, stage: str) -> Fitted:
     return Fitted(fitted.model, settings, fitted.warnings)
 
 
-def _fit(training: Training, step: str, classifier) -> Fitted:
+def _fit(training: TrainingTask, step: str, classifier) -> Fitted:
     """Fit scaler and classifier; each warning is kept once."""
     model = Pipeline([("scale", StandardScaler()), (step, classifier)])
     with warnings.catch_warnings(record=True) as caught:

@@ -12,7 +12,7 @@ import numpy as np
 from sklearn.pipeline import Pipeline
 
 from holdfast.auditing.allowed_moves import OWN_UNITS, AllowedMoves, allowed_moves, category_groups, cells_as_numbers
-from holdfast.auditing.candidates import Training, choose_candidates, table_baselines
+from holdfast.auditing.candidates import TrainingTask, choose_candidates, table_baselines
 from holdfast.auditing.explain import EXPLAINED, ask_dependence, explain_rows, sensitive_columns
 from holdfast.auditing.prepare import StageProgress, certify_rows, match_labels, no_progress, row_budget
 from holdfast.auditing.result import AuditResult
@@ -321,7 +321,7 @@ def _fit_baselines(
     """The baselines, trained on the reference rows: as a table, or as numbers; ``notes`` gets their warnings."""
     if by_table:
         return table_baselines(known.given, y, set(known.words), n_neighbors, n_jobs)
-    training = Training(known.matrix, y, np.arange(len(y)), n_neighbors=n_neighbors, n_jobs=n_jobs)
+    training = TrainingTask(known.matrix, y, np.arange(len(y)), n_neighbors=n_neighbors, n_jobs=n_jobs)
     models = {}
     for candidate in choose_candidates(BASELINES):
         fitted = candidate.fit(training)

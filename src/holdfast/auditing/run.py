@@ -12,7 +12,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 
 from holdfast.auditing.allowed_moves import AllowedMoves, allowed_moves, category_groups
-from holdfast.auditing.candidates import Candidate, Training, check_settings, choose_candidates, weighing
+from holdfast.auditing.candidates import Candidate, TrainingTask, check_settings, choose_candidates, weighing
 from holdfast.auditing.existing import audit_model
 from holdfast.auditing.explain import EXPLAINED, ask_dependence, explain_rows, sensitive_columns
 from holdfast.auditing.prepare import (
@@ -85,7 +85,7 @@ def train(
     tuned = np.arange(len(y)) if tune == "none" else tuning_rows(y, X.shape[1], random_state, notes)
     frozen = encoder.frozen_ if encoder.frozen_.any() else None
     weights = weighing(y, class_weight)
-    training = Training(
+    training = TrainingTask(
         X, y, tuned, frozen, radius, tune, n_neighbors, n_draws, random_state, n_jobs, progress, class_weight=weights
     )
     (candidate,) = choose_candidates(["robust" if robust else "base"])
@@ -235,7 +235,7 @@ def audit(
         "radius": radius, "tune": tune, "n_neighbors": n_neighbors, "test_size": test_size, "n_draws": n_draws,
         "class_weight": weighing(table.y_train, class_weight), "budget": budget, "random_state": random_state,
     }  # fmt: skip
-    training = Training(
+    training = TrainingTask(
         table.X_train, table.y_train, table.tuned, frozen, radius, tune, n_neighbors, n_draws, random_state, n_jobs,
         progress, None if threat is None else allowed.for_tuning(scaler.mean_, scaler.scale_), class_weight, budget,
     )  # fmt: skip
@@ -324,7 +324,7 @@ def _prepare(
 
 
 def _train(
-    candidates: list[Candidate], training: Training, settings: dict, notes: list[str], seconds: dict[str, float],
+    candidates: list[Candidate], training: TrainingTask, settings: dict, notes: list[str], seconds: dict[str, float],
     progress: StageProgress,
 ) -> tuple[dict[str, Pipeline], dict[str, str]]:  # fmt: skip
     """Train the candidates: models and names of methods by key; ``settings`` and ``notes`` get what they report."""

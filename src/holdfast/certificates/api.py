@@ -24,59 +24,6 @@ from holdfast.certificates.vote import Voter
 _INSIDE = 1.0 - 1e-6  # of a radius
 
 
-def confirmed_radii(voter: Voter, moves: Moves, X, rows: np.ndarray, bounds: Bracket) -> np.ndarray:
-    """The radii, if ``predict`` answers just inside each as at the row; else 0 for all rows, and a warning says so.
-
-    One contradiction shows that the model is not the vote that was certified, and so much for the other rows. ``X`` are
-    the rows as the user gave them, ``rows`` the same, encoded.
-    """
-    radius = np.where(voter.same_as_given(X, bounds.codes), bounds.radius, 0.0)
-    asked = np.ones(len(rows), bool) if moves.attacked is None else np.isin(bounds.codes, moves.attacked)
-    moved, possible = _just_inside(voter, moves, rows, bounds)
-    inside = asked & possible & (radius > 0)
-    if not inside.any():
-        return radius
-    assert voter.front is not None
-    answers = voter.model.predict(voter.front.decode(np.where(inside[:, None], moved, rows), X))
-    wrong = inside & (np.asarray(answers) != voter.classes[bounds.codes])
-    if not wrong.any():
-        return radius
-    warnings.warn(
-        f"The model's own predict contradicts the radii of {int(wrong.sum())} of {len(rows)} rows, the first is row "
-        f"{int(np.argmax(wrong))}: it gives another answer at a shorter move. So the model does something else than "
-        "its fitted attributes say, and all radii are 0: certify a model whose functions are those of its class.",
-        UserWarning,
-        stacklevel=4,  # the caller of certify, which is decorated
-    )
-    return np.where(asked, 0.0, radius)
-
-
-def _just_inside(voter: Voter, moves: Moves, rows: np.ndarray, bounds: Bracket) -> tuple[np.ndarray, np.ndarray]:
-    """A move of each row, a hair shorter than its radius, and whether it is one that the certificate speaks of.
-
-    It goes towards the row's witness, with those of the witness' categories that change at no cost; where there is
-    none, in a direction that is the same for all rows.
-    """
-    seen, start = np.isfinite(bounds.upper), rows.copy()
-    for group in () if moves.categories is None else moves.categories.groups:
-        if not group.whole:
-            at = np.ix_(seen, group.columns)
-            start[at] = bounds.adversarial[at]
-    unit = np.ones(rows.shape[1]) if moves.unit is None else moves.unit
-    step = np.where(
-        seen[:, None], bounds.adversarial - start, unit * np.random.default_rng(0).choice((-1.0, 1.0), len(unit))
-    )
-    for column in voter.encoding.gaps:
-        step[rows[:, voter.encoding.gap(column)] > 0, column] = 0.0
-    size = moves.lengths(step)
-    reach = np.where(np.isinf(bounds.radius), 1.0 + np.abs(rows / unit).max(axis=1), bounds.radius)
-    share = np.divide(_INSIDE * reach, size, out=np.zeros_like(size), where=size > 0)
-    moved = moves.enforce(start + share[:, None] * step, start, "inward")
-    possible = moves.allows(moved, start) & (moves.lengths(moved - start) < bounds.radius)
-    possible[possible] = voter.chain.defined(moved[possible])
-    return moved, possible
-
-
 @certified_by_blocks(join=Certificate.concatenate)
 def certify(
     model,
@@ -249,6 +196,59 @@ def _witnesses(voter: Voter, X, bounds: Bracket) -> tuple:
         decoded[missing] = np.nan
         decoded = decoded.infer_objects() if is_frame else decoded
     return decoded, upper
+
+
+def confirmed_radii(voter: Voter, moves: Moves, X, rows: np.ndarray, bounds: Bracket) -> np.ndarray:
+    """The radii, if ``predict`` answers just inside each as at the row; else 0 for all rows, and a warning says so.
+
+    One contradiction shows that the model is not the vote that was certified, and so much for the other rows. ``X`` are
+    the rows as the user gave them, ``rows`` the same, encoded.
+    """
+    radius = np.where(voter.same_as_given(X, bounds.codes), bounds.radius, 0.0)
+    asked = np.ones(len(rows), bool) if moves.attacked is None else np.isin(bounds.codes, moves.attacked)
+    moved, possible = _just_inside(voter, moves, rows, bounds)
+    inside = asked & possible & (radius > 0)
+    if not inside.any():
+        return radius
+    assert voter.front is not None
+    answers = voter.model.predict(voter.front.decode(np.where(inside[:, None], moved, rows), X))
+    wrong = inside & (np.asarray(answers) != voter.classes[bounds.codes])
+    if not wrong.any():
+        return radius
+    warnings.warn(
+        f"The model's own predict contradicts the radii of {int(wrong.sum())} of {len(rows)} rows, the first is row "
+        f"{int(np.argmax(wrong))}: it gives another answer at a shorter move. So the model does something else than "
+        "its fitted attributes say, and all radii are 0: certify a model whose functions are those of its class.",
+        UserWarning,
+        stacklevel=4,  # the caller of certify, which is decorated
+    )
+    return np.where(asked, 0.0, radius)
+
+
+def _just_inside(voter: Voter, moves: Moves, rows: np.ndarray, bounds: Bracket) -> tuple[np.ndarray, np.ndarray]:
+    """A move of each row, a hair shorter than its radius, and whether it is one that the certificate speaks of.
+
+    It goes towards the row's witness, with those of the witness' categories that change at no cost; where there is
+    none, in a direction that is the same for all rows.
+    """
+    seen, start = np.isfinite(bounds.upper), rows.copy()
+    for group in () if moves.categories is None else moves.categories.groups:
+        if not group.whole:
+            at = np.ix_(seen, group.columns)
+            start[at] = bounds.adversarial[at]
+    unit = np.ones(rows.shape[1]) if moves.unit is None else moves.unit
+    step = np.where(
+        seen[:, None], bounds.adversarial - start, unit * np.random.default_rng(0).choice((-1.0, 1.0), len(unit))
+    )
+    for column in voter.encoding.gaps:
+        step[rows[:, voter.encoding.gap(column)] > 0, column] = 0.0
+    size = moves.lengths(step)
+    reach = np.where(np.isinf(bounds.radius), 1.0 + np.abs(rows / unit).max(axis=1), bounds.radius)
+    share = np.divide(_INSIDE * reach, size, out=np.zeros_like(size), where=size > 0)
+    moved = moves.enforce(start + share[:, None] * step, start, "inward")
+    possible = moves.allows(moved, start) & (moves.lengths(moved - start) < bounds.radius)
+    possible[possible] = voter.chain.defined(moved[possible])
+    return moved, possible
 
 
 def true_labels(y, known: np.ndarray, n_rows: int) -> np.ndarray | None:

@@ -32,7 +32,7 @@ from holdfast.selection.families import Recipe
 WORK = 6000  # units of work a row, on as many rows as there are: on the UCI sets they decide all but 1 row in 100
 
 
-class Verdict(NamedTuple):
+class Score(NamedTuple):
     """Shares of rows: right and certified at the radius, and right."""
 
     certified: float
@@ -91,9 +91,9 @@ class ScoredRows(NamedTuple):
     weights: np.ndarray
     objective: Criterion
 
-    def shares(self, certified: np.ndarray, right: np.ndarray) -> Verdict:
+    def shares(self, certified: np.ndarray, right: np.ndarray) -> Score:
         """The shares of rows that are right and certified (two masks), and right."""
-        return Verdict(float(self.weights[certified & right].sum()), float(self.weights[right].sum()))
+        return Score(float(self.weights[certified & right].sum()), float(self.weights[right].sum()))
 
 
 def row_weights(y: np.ndarray, balanced: bool) -> np.ndarray:
@@ -104,7 +104,7 @@ def row_weights(y: np.ndarray, balanced: bool) -> np.ndarray:
     return 1.0 / (len(counts) * counts[codes])
 
 
-def verdict(classifier, scored: ScoredRows) -> Verdict:
+def verdict(classifier, scored: ScoredRows) -> Score:
     """Certified accuracy at the radius and accuracy of a fitted classifier; only rows it gets right are certified."""
     right = classifier.predict(scored.X) == scored.y
     return scored.shares(stable_rows(classifier, scored, right), right)
@@ -209,14 +209,14 @@ def surely_kept(counts: np.ndarray, k: int) -> np.ndarray:
     return ~lost.any(axis=2)
 
 
-_NO_VOTE = Verdict(0.0, 0.0)
+_NO_VOTE = Score(0.0, 0.0)
 _PROMISE = 0.4  # about this share of the rows that are right, and that the bound leaves open, turns out to be certified
 _BLOCK = 4_000_000  # squared distances computed at once: 32 MB
 
 
 def neighbor_verdicts(
     learner, X: np.ndarray, y: np.ndarray, heads: Sequence[dict[str, Any]], scored: ScoredRows, n_searched: int
-) -> list[Verdict]:
+) -> list[Score]:
     """The verdict on each head under a fitted metric; a head that cannot be fitted scores 0.
 
     Distances, votes and the fast lower bound are found once for all heads. Rows that are right, and that the bound
@@ -249,7 +249,7 @@ def neighbor_verdicts(
     for mask, margin in zip(masks, margins, strict=True):
         mask[kept[margin]] = True
     votes = _votes(problem, masks, [head["n_neighbors"] for head in heads], learner.components_, np.unique(y), scored)
-    verdicts: list[Verdict] = []
+    verdicts: list[Score] = []
     masks_of_heads = []
     for head, fit in zip(heads, fits, strict=True):
         p, k = margins.index(head["prune"]), head["n_neighbors"]
@@ -313,7 +313,7 @@ def _votes(
     return {k: (np.concatenate(right), np.concatenate(sure)) for k, (right, sure) in out.items()}
 
 
-_WORST = Verdict(0.0, 0.0)
+_WORST = Score(0.0, 0.0)
 
 
 class Trial(NamedTuple):
@@ -332,7 +332,7 @@ def run_trials(
     criterion: Criterion,
     n_searched: int,
     ended: Callable[[], None] = lambda: None,
-) -> list[tuple[list[Verdict], float]]:
+) -> list[tuple[list[Score], float]]:
     """For each trial the verdicts on its heads and the seconds of the fit; one that cannot be fitted scores 0.
 
     Parameters
@@ -381,7 +381,7 @@ def _fit(estimator, X: np.ndarray, y: np.ndarray, precomputed: dict[tuple, Preco
     precomputed[key].fit(estimator, X, y)
 
 
-def _verdicts(trial: Trial, fitted, X: np.ndarray, y: np.ndarray, scored: ScoredRows, n_searched) -> list[Verdict]:
+def _verdicts(trial: Trial, fitted, X: np.ndarray, y: np.ndarray, scored: ScoredRows, n_searched) -> list[Score]:
     """The verdict on each head of a fitted recipe."""
     heads = [trial.recipe.heads[h] for h in trial.heads]
     if trial.recipe.votes_by_neighbors:
@@ -426,7 +426,7 @@ RUNGS = (Rung(1000, 1, 6, within_family=0.5), Rung(1000, 2, 4, overall=1 / 3), R
 _MOST_TEST_ROWS = 1000  # of a fold
 
 
-class Table:
+class Leaderboard:
     """Verdicts of all candidates (recipe, head), fold by fold, at the rung each got to.
 
     Attributes
@@ -446,10 +446,10 @@ class Table:
         self.recipes = recipes
         self.weight = weight
         self.rung: dict[tuple[int, int], int] = {}
-        self.verdicts: dict[tuple[int, int], list[Verdict]] = {}
+        self.verdicts: dict[tuple[int, int], list[Score]] = {}
         self.seconds: dict[int, list[float]] = {}
 
-    def add(self, recipe: int, heads: list[int], verdicts: list[Verdict], seconds: float) -> None:
+    def add(self, recipe: int, heads: list[int], verdicts: list[Score], seconds: float) -> None:
         """Add the verdicts on the heads of a recipe on one fold, and the time of its fit."""
         self.seconds.setdefault(recipe, []).append(seconds)
         for head, verdict in zip(heads, verdicts, strict=True):
@@ -475,7 +475,7 @@ class Table:
 def climb(
     recipes: list[Recipe], X: np.ndarray, y: np.ndarray, splits: Sequence[Split], criterion: Criterion,
     n_jobs: int | None, report, step=lambda number, done, total: None,
-) -> Table:  # fmt: skip
+) -> Leaderboard:  # fmt: skip
     """Try all recipes on the first rung, and the best of each on the next.
 
     ``report(number, table)`` is called after a rung, ``step(number, done, total)`` after its trials, if need be from
@@ -486,8 +486,8 @@ def climb(
         return _climb(recipes, X, y, splits, criterion, n_jobs, report, step)
 
 
-def _climb(recipes, X, y, splits, criterion: Criterion, n_jobs: int | None, report, step) -> Table:
-    table = Table(recipes, criterion.weight)
+def _climb(recipes, X, y, splits, criterion: Criterion, n_jobs: int | None, report, step) -> Leaderboard:
+    table = Leaderboard(recipes, criterion.weight)
     trials = {r: list(range(len(recipe.heads))) for r, recipe in enumerate(recipes)}
     previous: list[Split] = []  # the folds of the last rung
     for number, rung in enumerate(RUNGS):
@@ -521,7 +521,7 @@ def _spread(rows: np.ndarray, most: int, y: np.ndarray) -> np.ndarray:
     return np.sort(by_class[np.linspace(0, len(rows) - 1, most).astype(np.int64)])
 
 
-def _survivors(table: Table, trials: dict[int, list[int]], rung: Rung, n_heads: int) -> dict[int, list[int]]:
+def _survivors(table: Leaderboard, trials: dict[int, list[int]], rung: Rung, n_heads: int) -> dict[int, list[int]]:
     """The recipes that go on, each with its best heads."""
     best = {r: max(table.value((r, h)) for h in heads) for r, heads in trials.items()}
     order = sorted(best, key=lambda r: -best[r])  # of equals the first

@@ -18,7 +18,7 @@ from holdfast.certificates.api import DEFAULT_BUDGET, certify
 from holdfast.learn import Euclidean
 from holdfast.learn.learner import largest_tau
 from holdfast.selection.families import FAMILIES, Facts, Family, Given
-from holdfast.selection.halving import RUNGS, Criterion, Table, climb, thinned
+from holdfast.selection.halving import RUNGS, Criterion, Leaderboard, climb, thinned
 
 _WEIGHTS = {"certified": 1.0, "balanced": 0.5}
 # With few rows, one round of folds ranks candidates by chance. Three rounds chose better; more cost more time than they
@@ -239,7 +239,7 @@ class RobustClassifierCV(ClassifierMixin, BaseEstimator):
         radius = float(self.radius)
         return Facts(len(rows), X.shape[1], radius, radius * spread, tau_max, balanced, norm, weight)
 
-    def _store(self, table: Table) -> None:
+    def _store(self, table: Leaderboard) -> None:
         """Set the attributes that describe the search."""
         candidates = sorted(table.verdicts)
         keys = [(table.rung[c], table.value(c), table.accuracy(c)) for c in candidates]
@@ -281,7 +281,7 @@ class RobustClassifierCV(ClassifierMixin, BaseEstimator):
         if self.progress is not None:
             self.progress(100 * number + 100 * done // total, 100 * len(RUNGS))
 
-    def _report(self, number: int, table: Table) -> None:
+    def _report(self, number: int, table: Leaderboard) -> None:
         """Call ``progress`` after a rung and, if verbose, print a line about it."""
         if self.progress is not None:
             self.progress(100 * (number + 1), 100 * len(RUNGS))
