@@ -43,9 +43,14 @@ def remembered() -> Iterator[Callable[[], None]]:
     """Yield a function that raises ``KeyboardInterrupt`` if Ctrl-C was pressed within the block and had no effect.
 
     The exception of a Ctrl-C is lost where Python code is called back from C, as while the compiler works. So long work
-    calls the function now and then.
+    calls the function now and then; that it was lost is not printed.
     """
     pressed: list[int] = []
+    print_lost = sys.unraisablehook
+
+    def print_other_losses(lost) -> None:
+        if lost.exc_type is not KeyboardInterrupt:
+            print_lost(lost)
 
     def note(number: int, frame) -> None:
         pressed.append(number)
@@ -61,10 +66,12 @@ def remembered() -> Iterator[Callable[[], None]]:
         yield raise_if_pressed
         return
     signal.signal(signal.SIGINT, note)
+    sys.unraisablehook = print_other_losses
     try:
         yield raise_if_pressed
     finally:
         signal.signal(signal.SIGINT, before)
+        sys.unraisablehook = print_lost
 
 
 def _stop(number: int, frame) -> None:
