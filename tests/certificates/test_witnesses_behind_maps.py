@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from sklearn.compose import ColumnTransformer
 from sklearn.datasets import load_wine
 from sklearn.linear_model import LogisticRegression
 from sklearn.neighbors import KNeighborsClassifier
@@ -14,7 +15,7 @@ from sklearn.preprocessing import (
     StandardScaler,
 )
 
-from holdfast import certify
+from holdfast import Threat, certify
 from holdfast.certificates.readers import voter_for
 
 
@@ -79,3 +80,14 @@ def test_a_chain_is_near_its_affine_map(wine, step):
     moved = x * 1.01
     apart = np.abs(chain.image(moved[None]) - chain.image(x[None])).max()
     assert np.abs(map_(moved[None]) - chain.image(moved[None])).max() < 0.2 * apart
+
+
+def test_whole_numbers_at_which_a_step_has_no_value_are_left_out():
+    """``predict`` has no answer behind the logarithm of 0, so no move goes there."""
+    X = np.column_stack([np.arange(1.0, 41.0), np.linspace(-2.0, 2.0, 40)])
+    front = ColumnTransformer([("l", FunctionTransformer(np.log), [0])], remainder="passthrough")
+    model = make_pipeline(front, LogisticRegression())
+    model.fit(X, X[:, 0] > 20)
+    found = certify(model, np.array([[1.0, 0.0], [19.0, 0.0]]), threat=Threat(2, integer=[0], frozen=[1]))
+    assert (found.radius > 0).all()
+    assert (found.radius <= found.upper).all()

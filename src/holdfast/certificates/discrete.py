@@ -185,11 +185,12 @@ def _over_places(
     """
     codes, at = best.codes[owner], effort.budget.at
     # Places with another answer need no further move.
-    at_once = moves.allows(places, places) & (places != rows[owner]).any(axis=1)
+    defined = voter.chain.defined(places)  # elsewhere there is no answer, such as behind the logarithm of 0
+    at_once = defined & moves.allows(places, places) & (places != rows[owner]).any(axis=1)
     at_once[at_once] = answer_changes(voter, rows[owner[at_once]], places[at_once], codes[at_once])
     size = price if effort.witness else np.full(len(price), np.inf)
     _lower(best, owner[at_once], price[at_once], size[at_once], places[at_once])
-    left = np.flatnonzero(~at_once & (price < best.radius[owner]))
+    left = np.flatnonzero(defined & ~at_once & (price < best.radius[owner]))
     if not left.size:
         return
     quick = replace(effort, fast=True, witness=False, budget=replace(effort.budget, spent=None, ended=None))
